@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/bitmap.hpp: a bit per sum: what the rungs that fill a bitmap share, and how its answer is read.
+// problems/subset_sum/bitmap.hpp: a bit per sum: what the rungs that fill a bitmap share, and how a decision is read
+// from it.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,7 @@ inline void clear_past(Word* sums, std::int64_t target) {
 
 inline constexpr std::int64_t kNoSum = -1;
 
-/// The maximum of the sums in least … from, or kNoSum.
+/// Returns the maximum of the sums in least … from, or kNoSum.
 inline std::int64_t greatest_up_to(const Word* sums, std::int64_t from, std::int64_t least) {
   for (std::int64_t w = from / 64; w >= least / 64; --w) {
     Word word = sums[w];
@@ -39,7 +40,7 @@ inline std::int64_t greatest_up_to(const Word* sums, std::int64_t from, std::int
   return kNoSum;
 }
 
-/// The minimum of the sums in from … most, or kNoSum.
+/// Returns the minimum of the sums in from … most, or kNoSum.
 inline std::int64_t least_from(const Word* sums, std::int64_t from, std::int64_t most) {
   for (std::int64_t w = from / 64; w <= most / 64; ++w) {
     Word word = sums[w];
@@ -51,7 +52,7 @@ inline std::int64_t least_from(const Word* sums, std::int64_t from, std::int64_t
   return kNoSum;
 }
 
-/// Of the sums that the call accepts, in a bitmap of 0 … target + above, the nearest to its target.
+/// Reads from a bitmap of 0 … target + above the sum nearest to the target among those that the call accepts.
 inline void read_decision(detail::SubsetSumCall& call, const Word* sums) {
   const std::int64_t under = greatest_up_to(sums, call.target, call.target - call.below);
   const std::int64_t over = under == call.target ? kNoSum : least_from(sums, call.target, call.target + call.above);
@@ -61,7 +62,7 @@ inline void read_decision(detail::SubsetSumCall& call, const Word* sums) {
   nearest.write_to(call, -1);
 }
 
-/// Runs `fill(call)`, which fills call.sums for call.target: into the caller's bitmap, or to decide into one of its own.
+/// Runs `fill(call)`, which fills call.sums for call.target: the caller's bitmap, or a temporary one for a decision.
 template <class Fill>
 Status fill_or_decide(detail::SubsetSumCall& call, Fill fill) noexcept {
   return with_memory_for(kNoSums, [&] {
@@ -76,7 +77,7 @@ Status fill_or_decide(detail::SubsetSumCall& call, Fill fill) noexcept {
   });
 }
 
-/// Reports the progress; false: stop.
+/// Reports the progress. Returns false if the search must stop.
 inline bool go_on(const detail::SubsetSumCall& call, double done) {
   return call.progress == nullptr || !*call.progress || (*call.progress)(done);
 }

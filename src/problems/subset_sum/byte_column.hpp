@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/byte_column.hpp: a column of the table, a byte per sum: how one is made from another, and becomes a bitmap.
+// problems/subset_sum/byte_column.hpp: a column of the table, a byte per sum: computes it from another, and packs it.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 
 namespace upsweep::impl::subset_sum {
 
-/// Column of the first item alone: 0 and the item. Bytes are zero before.
+/// Writes the column of only the first item: sums 0 and the item. The bytes must be zero before.
 inline void first_column(std::uint8_t* column, const detail::SubsetSumCall& call) {
   column[0] = 1;
   if (call.n > 0 && call.items[0] <= call.target) column[call.items[0]] = 1;
 }
 
-/// Rows first … last - 1 of an item's column, from those of the column before it.
+/// Writes rows first … last - 1 of an item's column, from those of the column before it.
 inline void next_column(std::uint8_t* __restrict column, const std::uint8_t* before, std::int64_t item,
                         std::int64_t first, std::int64_t last) {
-  const std::int64_t middle = std::clamp(item, first, last);  // rows that the item does not reach, then those it does
+  const std::int64_t middle = std::clamp(item, first, last);  // rows below it are copied, the others may use the item
   std::copy(before + first, before + middle, column + first);
   for (std::int64_t i = middle; i < last; ++i) column[i] = before[i] | before[i - item];
 }
@@ -38,10 +38,10 @@ inline void pack(const std::uint8_t* column, std::int64_t target, Word* sums) {
   }
 }
 
-// Rows of a column that are worth a thread.
+// Minimum number of rows of a column per thread.
 inline constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetWork.column_rows;
 
-/// Two columns take turns, and threads take a share of each.
+/// Fills two columns in turn; each thread fills a share of each column.
 inline Status run_in_turns(detail::SubsetSumCall& call, int threads) noexcept {
   return fill_or_decide(call, [&](detail::SubsetSumCall& fill) -> Status {
     const std::int64_t length = fill.target + 1;

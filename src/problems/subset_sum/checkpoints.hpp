@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/checkpoints.hpp: copies of a bitmap kept while items are added to it, for the search for the items.
+// problems/subset_sum/checkpoints.hpp: copies of a bitmap, kept while items are added to it, from which items are
+// found.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,15 @@
 
 namespace upsweep::impl::subset_sum {
 
-/// The sums 0 … most of the first `items` items that were added; those from which the target is out of reach may lack.
+/// The sums 0 … most of the first `items` items that were added. Sums from which the target is out of reach may be
+/// missing.
 struct Checkpoint {
   std::int64_t items = 0;
   std::int64_t most = 0;
   cpu::Pages<Word> sums;
 };
 
-/// What a decision is to keep and has kept, at equal distances in items.
+/// The copies that a decision must keep and has kept, at equal distances in items.
 struct Checkpoints {
   std::int64_t wanted = 0;
   std::vector<Checkpoint> kept;

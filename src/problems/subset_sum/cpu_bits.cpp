@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cpu_bits.cpp: a bit per sum: a bitmap or'ed with itself, shifted by the item.
+// problems/subset_sum/cpu_bits.cpp: a bit per sum: the bitmap is ORed with itself, shifted by the item.
 //
-// Idea   The sums with an item are the sums without it, moved up by its value: sums |= sums << item, 64 of them a step.
-//        From the top word down it works in place, as what is read lies below what is written.
+// Idea   The sums with an item are the sums without it, shifted by its value: sums |= sums << item, 64 of them per
+//        step. The loop works in place from the top word down, because it reads only words below the word that it
+//        writes.
 // Cost   S/8 bytes of memory; per item S/8 written, 2·S/8 read. Work n·S/64, depth n·S/64.
 // Needs  Any CPU.
-// Limit  One core, one word a step, and the whole bitmap from memory for every item. cpu.bits_simd.
-// From   std::bitset in programming contests; the note in "Notes on GPU Programming with Julia" (E. Aubanel 2021)
-//        that its bytes trade space for speed.
+// Limit  One core, one word per step, and the whole bitmap from memory for every item. Next: cpu.bits_simd.
+// From   std::bitset in programming contests; the note in "Notes on GPU Programming with Julia" (E. Aubanel 2021) that
+//        its bytes trade space for speed.
 #include "problems/subset_sum/bitmap.hpp"
 #include "problems/subset_sum/rung.hpp"
 
@@ -43,11 +44,11 @@ Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
 }  // namespace
 
 extern const Rung cpu_bits{.info = {.id = "cpu.bits",
-                                    .idea = "a bit per sum, shifted and or'ed",
+                                    .idea = "a bit per sum, shifted and ORed",
                                     .needs = "any CPU",
                                     .traffic = kBitTraffic,
                                     .cost = "n·S/64, n·S/64",
-                                    .limit = "one core, 64 sums a step, the bitmap from memory per item",
+                                    .limit = "one core, 64 sums per step, the bitmap from memory per item",
                                     .threads = Threads::one},
                            .run = run};
 

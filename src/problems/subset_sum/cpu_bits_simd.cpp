@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cpu_bits_simd.cpp: the bitmap advanced in vectors, several items a pass, by every core, where sums can be.
+// problems/subset_sum/cpu_bits_simd.cpp: the bitmap in vectors, several items per pass, on every core, only where sums
+// can be.
 //
-// Idea   As cpu.bits, but 512 sums a step; items follow each other through a block while it is in cache (wavefront.hpp);
-//        and only the words are touched that some sum can be in: with the items in ascending order the first few reach
-//        only the lowest. To decide, also those from which the target can no longer be reached are skipped, large items
-//        come first, and the search ends once the target is reached. A tile of which every sum is reached is skipped
-//        from then on: with many random items soon most of the bitmap. Threads take equal work units of the others.
+// Idea   cpu.bits with 512 sums per step. Items follow each other through a block while it is in cache (wavefront.hpp).
+//        Only words that can contain a sum are processed: in ascending order, the first few items reach only the lowest
+//        words. A call that only decides also skips words from which the target can no longer be reached. It adds large
+//        items first and ends once the target is reached. A tile in which every sum is reached is skipped from then on;
+//        with many random items, this is soon most of the bitmap. Threads process equal work units of the other tiles.
 // Cost   S/8 bytes of memory; S/8 bytes read and written per pass of up to 16 items. Work n·S/512, depth n·S/(512·p).
-// Needs  AVX2 or AVX-512; SSE2 else.
-// Limit  The caches, and what is proportional to S: for few items and a large S, lists of sums (cpu.meet_in_the_middle).
+// Needs  AVX2 or AVX-512; otherwise SSE2.
+// Limit  The caches, and the cost proportional to S. For few items and a large S, use lists of sums
+//        (cpu.meet_in_the_middle).
 // From   The shift-or of bitsets; skewed tiling of loops over time (M. Wolfe 1986, "wavefront").
 #include "problems/subset_sum/rung.hpp"
 
@@ -25,7 +27,7 @@
 namespace upsweep::impl::subset_sum {
 namespace {
 
-/// do_share(first, last) for shares of so many words, by as many threads as that is worth.
+/// Calls do_share(first, last) for shares of `words` words, with the number of threads that this work is worth.
 template <class DoShare>
 void in_shares(std::int64_t words, int threads, DoShare do_share) {
   constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetWork.bitmap_words;
@@ -34,27 +36,28 @@ void in_shares(std::int64_t words, int threads, DoShare do_share) {
   });
 }
 
-/// Adds the items to the bitmap of 0 … limit, in their order. Of interest in the end are the sums from `least` on. Whenever
-/// `watch` says that it is due after so many items, and else now and then, it is asked whether the bitmap is enough: with
-/// the number of items added and their sum (or the limit). Returns how many it added, or -1 where it was interrupted.
+/// Adds the items in order to the bitmap of 0 … limit. Only the sums from `least` on must be right in the end. `watch`
+/// is called after the number of items that it requests, or from time to time, and returns whether the bitmap is
+/// enough. Its arguments are the number of items added and their sum (or the limit). Returns the number of items added,
+/// or -1 if interrupted.
 template <class Watch>
 std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std::vector<std::int64_t>& items,
                        std::int64_t least, std::int64_t limit, const Policy& policy, const Watch& watch) {
   const std::int64_t largest = items.empty() ? 0 : std::max(items.front(), items.back());
-  // More threads than cores would wait for each other.
+  // With more threads than cores, threads would wait for each other.
   const int threads = std::min(cpu::worker_count(policy.threads), cpu::hardware_threads());
   Wavefront wavefront(sums, words_of(limit), largest, policy.isa, threads);
   const auto n = static_cast<std::int64_t>(items.size());
-  Word total = 0;  // of as many items as there may be it can wrap around: then all sums are of interest, and least is 0
+  Word total = 0;  // may wrap (modulo 2^64) with very many items: then all sums matter, and least is 0
   for (const std::int64_t item : items) total += static_cast<Word>(item);
-  // The sum from which on the bits are of interest, with items to come that add up to `rest`.
+  // The first sum that matters if the items to come add up to `rest`.
   const auto from = [&](Word rest) {
     return static_cast<Word>(least) > rest ? least - static_cast<std::int64_t>(rest) : 0;
   };
   const auto sums_between = [&](Word rest, std::int64_t prefix) {
     return static_cast<double>(std::max<std::int64_t>(prefix - from(rest), 0));
   };
-  double work = 0;  // sums that items are added to
+  double work = 0;  // number of sums to which items are added
   std::int64_t prefix = 0;
   Word rest = total;
   for (const std::int64_t item : items) {
@@ -63,19 +66,19 @@ std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std:
     work += sums_between(rest, prefix);
   }
   double done = 0;
-  prefix = 0;    // of the items that are in
-  rest = total;  // of the items to come
+  prefix = 0;    // sum of the items that are added
+  rest = total;  // sum of the items to come
   std::int64_t j = 0;
   const auto next_pass = [&]() -> Wavefront::Pass {
     if (j == n) return {};
     const std::int64_t* const next = items.data() + j;
     const std::int64_t count = wavefront.items_of_pass(next, n - j, words_of(std::min(limit, prefix + next[0])));
     const std::int64_t reached = std::min(limit, std::accumulate(next, next + count, prefix));
-    // The first item of the pass is added to all that the others will read.
+    // The first item of the pass is added to all words that the other items read.
     return {next, count, from(rest - static_cast<Word>(next[0])) / 64, words_of(reached)};
   };
   Wavefront::Pass next = next_pass();
-  std::vector<Wavefront::Pass> passes;  // that are done together
+  std::vector<Wavefront::Pass> passes;  // passes of one region
   while (j < n && !watch.has_enough(j, prefix)) {
     if (!go_on(call, std::min(done / work, 1.0))) return -1;
     passes.clear();
@@ -115,7 +118,7 @@ Checkpoint copy_of(const Word* sums, std::int64_t items, std::int64_t most, int 
   return copy;
 }
 
-/// Ends a decision early, and keeps copies on the way.
+/// Ends a decision early, and keeps checkpoints.
 struct WatchDecision {
   const detail::SubsetSumCall& call;
   const Word* sums;
@@ -136,7 +139,7 @@ struct WatchDecision {
 Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   const std::int64_t limit = call.target + call.above;
   auto items = ascending_items(call, limit);
-  // The fewest items reach the target soonest; but where all of them are to be added, the small ones first touch less.
+  // Large items reach the target after the fewest items. If all items are added, small items first touch fewer words.
   if (call.early_stop) std::reverse(items.begin(), items.end());
   cpu::Pages<Word> sums(words_of(limit));
   add(sums.data(), 0);
@@ -155,10 +158,10 @@ Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept {
 }  // namespace
 
 extern const Rung cpu_bits_simd{.info = {.id = "cpu.bits_simd",
-                                         .idea = "vectors, items in a wavefront, only where sums are",
+                                         .idea = "vectors, items in a wavefront, only reachable words",
                                          .needs = "AVX2, AVX-512 or baseline",
                                          .traffic = "2 bits per sum and pass of up to 16 items",
-                                         .cost = "n·S/512, n·S/(512·p); less where tiles fill up",
+                                         .cost = "n·S/512, n·S/(512·p); less if tiles fill up",
                                          .limit = "the caches, and S"},
                                 .refusal = needs_isa,
                                 .run = run};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cpu_columns.cpp: two columns of the table in turn, as no other is ever read again.
+// problems/subset_sum/cpu_columns.cpp: two columns of the table in turn, because no other column is ever read again.
 //
-// Idea   Column j needs column j - 1 only: two columns take turns.
+// Idea   Column j depends only on column j - 1: two columns are used in turn.
 // Cost   2·(S + 1) bytes of memory; per item S bytes written, 2·S read. Work n·S, depth n·S.
 // Needs  Any CPU.
-// Limit  One core, and a byte for what is one bit. cpu.threads takes every core, cpu.bits a bit per sum.
+// Limit  One core, and a byte for each bit of information. cpu.threads uses every core, cpu.bits one bit per sum.
 // From   The usual way to save memory in dynamic programming.
 #include "problems/subset_sum/byte_column.hpp"
 #include "problems/subset_sum/rung.hpp"
@@ -21,7 +21,7 @@ extern const Rung cpu_columns{.info = {.id = "cpu.columns",
                                        .needs = "any CPU",
                                        .traffic = kByteTraffic,
                                        .cost = "n·S, n·S",
-                                       .limit = "one core; a byte for a bit",
+                                       .limit = "one core; a byte per bit of information",
                                        .threads = Threads::one},
                               .run = run};
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cpu_enumerate.cpp: all 2^n sums, one after the other: for few items, whatever the target.
+// problems/subset_sum/cpu_enumerate.cpp: computes all 2^n sums one after the other: for few items and any target.
 //
-// Idea   The sums of the first half of the items (up to ten) are a list; every subset of the others is added to all of it.
+// Idea   The sums of the first half of the items (up to ten) are a list. Every subset sum of the other items is added
+//        to the whole list.
 // Cost   8 KB of memory and, to fill, the bitmap. Work 2^n, depth 2^n.
 // Needs  Any CPU; up to 30 items.
-// Limit  Twice the work per item. cpu.meet_in_the_middle does twice as many items with the same work.
+// Limit  The work doubles with each item. cpu.meet_in_the_middle handles twice the number of items with the same work.
 // From   The verification in "Notes on GPU Programming with Julia" (E. Aubanel 2021): the power set.
 #include "problems/subset_sum/rung.hpp"
 
@@ -16,9 +17,9 @@
 namespace upsweep::impl::subset_sum {
 namespace {
 
-constexpr std::int64_t kMostInList = 10;  // 1024 sums, 8 KB: a sixth of the first cache
+constexpr std::int64_t kMostInList = 10;  // 1024 sums, 8 KB: a sixth of L1
 
-/// All sums of the first items, and then those of the others, one by one.
+/// A list of all sums of the first items, and an enumeration of the sums of the others.
 class PowerSet {
  public:
   PowerSet(const std::int64_t* items, std::int64_t n)
@@ -32,8 +33,8 @@ class PowerSet {
   [[nodiscard]] std::int64_t left_items() const { return left_; }
   [[nodiscard]] std::uint64_t bases() const { return std::uint64_t{1} << other_count_; }
 
-  /// visit(base, list, count) for every sum of the others; false ends it, and is returned. Subset k + 1 differs from k by
-  /// the items of the bits that change: two on average.
+  /// Calls visit(subset, base, list, count) for every sum of the other items. If it returns false, stops and returns
+  /// false. Subset k + 1 differs from subset k by the items of the bits that change: two on average.
   template <class Visit>
   bool for_each_base(Visit visit) const {
     // [guide: subsets]
@@ -41,7 +42,7 @@ class PowerSet {
     for (std::uint64_t k = 0;; ++k) {
       if (!visit(k, base, list_.data(), count_)) return false;
       if (k + 1 == bases()) return true;
-      const int low = std::countr_one(k);  // these items leave, and the next one comes
+      const int low = std::countr_one(k);  // these items are removed, and the next one is added
       for (int j = 0; j < low; ++j) base -= static_cast<Sum>(others_[j]);
       base += static_cast<Sum>(others_[low]);
     }
@@ -56,13 +57,13 @@ class PowerSet {
   std::array<Sum, std::size_t{1} << kMostInList> list_{};
 };
 
-// Lists between two questions whether to go on: 10 ms.
+// Number of lists between two reports of the progress: 10 ms.
 constexpr std::uint64_t kAskEvery = 1 << 14;
 
 bool asks(std::uint64_t k) { return k % kAskEvery == kAskEvery - 1; }
 
 Status fill(const detail::SubsetSumCall& call) {
-  // Without items beyond the target: their sums might not even fit 64 bits.
+  // Items larger than the target are left out: their sums might not even fit 64 bits.
   std::array<std::int64_t, kMostEnumerated> items{};
   const auto* const last = std::copy_if(call.items, call.items + call.n, items.begin(),
                                         [&](std::int64_t item) { return item <= call.target; });
@@ -85,7 +86,7 @@ Status decide(detail::SubsetSumCall& call) {
   Nearest nearest(call);
   bool interrupted = false;
   sets.for_each_base([&](std::uint64_t k, Sum base, const Sum* list, std::size_t count) {
-    // One subtraction and comparison per sum, which the compiler does in vectors: hardly a list has what is sought.
+    // One subtraction and comparison per sum, which the compiler vectorizes: few lists contain an accepted sum.
     const Sum offset = base - least;
     unsigned any = 0;
     for (std::size_t i = 0; i < count; ++i) any |= list[i] + offset <= width ? 1U : 0U;
@@ -103,7 +104,7 @@ Status run(detail::SubsetSumCall& call, const Policy&) noexcept {
 }
 
 const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
-  return call.n > kMostEnumerated ? "has a sum per subset: for up to 30 items" : nullptr;
+  return call.n > kMostEnumerated ? "computes a sum per subset: supports at most 30 items" : nullptr;
 }
 
 }  // namespace
@@ -111,9 +112,9 @@ const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
 extern const Rung cpu_enumerate{.info = {.id = "cpu.enumerate",
                                          .idea = "the sum of every subset",
                                          .needs = "any CPU; up to 30 items",
-                                         .traffic = "the bitmap, where one is filled",
+                                         .traffic = "the bitmap, if one is filled",
                                          .cost = "2^n, 2^n",
-                                         .limit = "twice the work per item",
+                                         .limit = "the work doubles with each item",
                                          .threads = Threads::one},
                                 .refusal = refusal,
                                 .run = run};

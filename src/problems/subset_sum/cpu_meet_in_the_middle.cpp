@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cpu_meet_in_the_middle.cpp: the sums of either half of the items as sorted lists, searched from both ends.
+// problems/subset_sum/cpu_meet_in_the_middle.cpp: the sums of both halves of the items as sorted lists, searched from
+// both ends.
 //
-// Idea   Every sum is one of the first half's and one of the second half's. Both lists are kept in order: with an item, the
-//        list is merged with itself moved up. Then one is walked upward, the other downward, for pairs near the target.
+// Idea   Every sum is a sum of the first half plus a sum of the second half. Both lists are sorted: to add an item, a
+//        list is merged with a copy of itself that is shifted by the item. Then one list is read in ascending order and
+//        the other list in descending order to find pairs near the target.
 // Cost   2.5 lists of 2^(n/2) sums of 8 bytes. Work 2^(n/2), depth 2^(n/2)/p.
 // Needs  Any CPU; up to 66 items; decides, does not fill.
-// Limit  The memory for the lists: 5.4 GB at n = 56. cpu.schroeppel_shamir needs the square root of it.
-// From   E. Horowitz, S. Sahni, "Computing partitions with applications to the knapsack problem", 1974; merges split as
-//        by O. Green, R. McColl, D. Bader, "GPU merge path", 2012.
+// Limit  The memory for the lists: 5.4 GB at n = 56. cpu.schroeppel_shamir needs the square root of this number of
+//        sums.
+// From   E. Horowitz, S. Sahni, "Computing partitions with applications to the knapsack problem", 1974; merges are
+//        split as in O. Green, R. McColl, D. Bader, "GPU merge path", 2012.
 #include "problems/subset_sum/rung.hpp"
 
 #include <atomic>
@@ -22,10 +25,10 @@
 namespace upsweep::impl::subset_sum {
 namespace {
 
-// Sums that are worth a thread.
+// Minimum number of sums per thread.
 constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetWork.merged_sums;
 
-/// Of the first `rank` sums of a list merged with itself moved up by `item`: how many are not moved.
+/// Merges a list with itself shifted by `item`: returns how many of the first `rank` sums are unshifted.
 std::int64_t split(const Sum* list, std::int64_t count, Sum item, std::int64_t rank) {
   std::int64_t low = std::max<std::int64_t>(rank - count, 0);
   std::int64_t high = std::min(rank, count);
@@ -40,10 +43,10 @@ std::int64_t split(const Sum* list, std::int64_t count, Sum item, std::int64_t r
   return low;
 }
 
-// Past the last sum of a list: greater than every sum, also those moved up, and no overflow when moved up itself.
+// The value past the last sum of a list. It exceeds every sum, also shifted, and does not overflow when shifted itself.
 constexpr Sum kPastEnd = Sum{1} << 63;
 
-/// The next sum of the merge.
+/// Returns the next sum of the merge.
 inline Sum step(const Sum* list, Sum item, std::int64_t& stays, std::int64_t& moves) {
   // [guide: merge]
   const Sum stay = list[stays];
@@ -51,13 +54,13 @@ inline Sum step(const Sum* list, Sum item, std::int64_t& stays, std::int64_t& mo
   const std::int64_t takes = stay <= move ? 1 : 0;
   stays += takes;
   moves += 1 - takes;
-  return move ^ ((stay ^ move) & -static_cast<Sum>(takes));  // of a conditional, GCC makes a branch
+  return move ^ ((stay ^ move) & -static_cast<Sum>(takes));  // GCC would compile a conditional to a branch
   // [guide: end]
 }
 
-/// Sums first … last - 1 of that merge. A step needs what the step before has found out, so four places of the merge go on
-/// at the same time, three times as fast as one (1.4 ns per sum instead of 4.2); none has a branch that cannot be
-/// predicted.
+/// Computes sums first … last - 1 of that merge. A step depends on the result of the previous step. Therefore four
+/// places of the merge are advanced in turn, which takes 1.4 ns per sum; one place takes 4.2 ns. The steps have no
+/// unpredictable branch.
 void merge_share(const Sum* list, std::int64_t count, Sum item, std::int64_t first, std::int64_t last, Sum* out) {
   constexpr int kPlaces = 4;
   const std::int64_t length = (last - first) / kPlaces;
@@ -76,12 +79,12 @@ void merge_share(const Sum* list, std::int64_t count, Sum item, std::int64_t fir
   }
 }
 
-/// All sums of some items up to `most`, in ascending order, and kPastEnd: the result is in `out`, which takes turns with
-/// `other`. -1 where ask(), called before every merge, stops it.
+/// Makes all sums of some items up to `most`, in ascending order, followed by kPastEnd. The result is in `out`, which
+/// is used in turn with `other`. Returns -1 if ask(), called before every merge, stops it.
 template <class Ask>
 std::int64_t make_list(const std::int64_t* items, std::int64_t n, Sum most, int threads, Sum* out, Sum* other,
                        Ask ask) {
-  Sum* list = n % 2 == 0 ? out : other;  // n merges later it is `out`
+  Sum* list = n % 2 == 0 ? out : other;  // after n merges it is `out`
   Sum* next = n % 2 == 0 ? other : out;
   list[0] = 0;
   list[1] = kPastEnd;
@@ -105,14 +108,14 @@ struct Lists {
   std::int64_t right_count;
 };
 
-/// The nearest pair whose left sum is one of first … last - 1; `go_on(i)` is asked now and then.
+/// Returns the nearest pair whose left sum is one of first … last - 1. Calls `go_on(i)` now and then.
 template <class GoOn>
 Nearest search(const detail::SubsetSumCall& call, const Lists& lists, cpu::WorkUnit unit, GoOn go_on) {
   constexpr std::int64_t kAskEvery = 1 << 20;  // a millisecond
   const auto target = static_cast<Sum>(call.target);
   Nearest nearest(call);
   if (unit.first == unit.last) return nearest;
-  // right[j - 1] is the greatest sum that does not go past the target with the left one.
+  // right[j - 1] is the largest sum that, added to the left one, does not exceed the target.
   const Sum* const end = lists.right + lists.right_count;
   std::int64_t j = lists.left[unit.first] > target
                        ? 0
@@ -149,7 +152,7 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
 
   const int workers = cpu::workers_for(lists.left_count, kLeastShare, policy.threads);
   std::vector<Nearest> found(static_cast<std::size_t>(workers), Nearest(call));
-  std::atomic<int> exact_by{workers};  // the lowest worker with the target itself: those above it may stop
+  std::atomic<int> exact_by{workers};  // the lowest worker that found the target itself; higher workers may stop
   std::atomic<bool> interrupted{false};
   cpu::run_workers(workers, [&](int worker) {
     const cpu::WorkUnit unit = cpu::work_unit_of(lists.left_count, worker, workers);
@@ -178,7 +181,7 @@ Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept {
 }
 
 const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
-  return call.n > kMostInLists ? "has a list of 2^(n/2) sums: for up to 66 items" : fills_refusal(call);
+  return call.n > kMostInLists ? "makes lists of 2^(n/2) sums: supports at most 66 items" : fills_refusal(call);
 }
 
 }  // namespace

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cpu_schroeppel_shamir.cpp: the two lists of sums block by block, each made from the sums of two
-// quarters.
+// problems/subset_sum/cpu_schroeppel_shamir.cpp: the two lists of sums block by block, each block made from the sums of
+// two quarters.
 //
-// Idea   Modulo some M near 2^(n/4) the left half's sum has a remainder c, and then the right half's has that of S - c.
-//        For one c after the other: the pairs of the first two quarters with that remainder, about 2^(n/4), and those of
-//        the other two, are matched. Threads take one c each.
-// Cost   2^(n/4) sums in each of six lists, which fit the second cache up to n = 60. Work 2^(n/2), depth 2^(n/2)/p.
-// Needs  Any CPU; up to 72 items; decides, for one target exactly.
-// Limit  The work: twice as much for two items more. Only a smaller target helps: a bitmap.
-// From   R. Schroeppel, A. Shamir 1981, whose heaps give the lists in order; by remainders instead, without heaps and in
-//        parallel: N. Howgrave-Graham, A. Joux, "New generic algorithms for hard knapsacks", 2010.
+// Idea   Choose some M near 2^(n/4). If the sum of the left half has remainder c modulo M, the sum of the right half
+//        has the remainder of S - c. For each c in turn, about 2^(n/4) pairs of sums of the first two quarters have
+//        remainder c. These pairs are matched with the pairs of the other two quarters. Each thread processes one c at
+//        a time.
+// Cost   2^(n/4) sums in each of six lists, which fit in L2 up to n = 60. Work 2^(n/2), depth 2^(n/2)/p.
+// Needs  Any CPU; up to 72 items; decides, for one exact target.
+// Limit  The work doubles with every two items. Only a smaller target makes it faster: with a bitmap.
+// From   R. Schroeppel, A. Shamir 1981, who produce the lists in order with heaps. By remainders instead, in parallel
+//        and without heaps: N. Howgrave-Graham, A. Joux, "New generic algorithms for hard knapsacks", 2010.
 #include "problems/subset_sum/rung.hpp"
 
 #include <algorithm>
@@ -34,13 +35,13 @@ bool is_prime(Sum value) {
   return value > 1;
 }
 
-/// A prime, so that sums whose items have a divisor in common still spread over its remainders.
+/// Returns a prime, so that sums of items with a common divisor are still spread over its remainders.
 Sum modulus_for(Sum least) {
   while (!is_prime(least)) ++least;
   return least;
 }
 
-/// All sums of some items, in the order of their remainders.
+/// All sums of some items, ordered by their remainders.
 class Quarter {
  public:
   Quarter(const std::int64_t* items, std::int64_t n, Sum modulus) : first_(modulus + 1) {
@@ -55,7 +56,7 @@ class Quarter {
     for (const Sum sum : sums) ++first_[sum % modulus + 1];
     longest_ = *std::max_element(first_.begin(), first_.end());
     for (Sum r = 0; r < modulus; ++r) first_[r + 1] += first_[r];
-    sums_.resize(size_ + kAtATime);  // what follows the end is loaded too
+    sums_.resize(size_ + kAtATime);  // loads may extend past the end
     remainders_.resize(size_);
     std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
     for (const Sum sum : sums) {
@@ -66,10 +67,10 @@ class Quarter {
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Sums with the most frequent remainder.
+  /// Number of sums with the most frequent remainder.
   [[nodiscard]] std::uint32_t longest() const { return longest_; }
 
-  /// pairs ← the sums of one of these and one of `other` that have the remainder; returns how many.
+  /// Writes to `pairs` the sums of one of these and one of `other` that have the remainder. Returns their number.
   std::size_t add_up(const Quarter& other, Sum remainder, std::vector<Sum>& pairs) const {
     const Sum modulus = first_.size() - 1;
     std::size_t count = 0;
@@ -79,7 +80,8 @@ class Quarter {
       const std::size_t begin = other.first_[wanted];
       const std::size_t found = other.first_[wanted + 1] - begin;
       if (count + found + kAtATime > pairs.size()) pairs.resize(2 * (count + found + kAtATime));
-      // Their number, one on average, cannot be predicted: four are added up, and those that exist are counted.
+      // Their number, one on average, is unpredictable. So four sums are always computed, and only those that exist
+      // count.
       for (std::size_t k = 0; k < kAtATime; ++k) pairs[count + k] = sums_[i] + other.sums_[begin + k];
       for (std::size_t k = kAtATime; k < found; ++k) pairs[count + k] = sums_[i] + other.sums_[begin + k];
       count += found;
@@ -92,15 +94,15 @@ class Quarter {
   static constexpr std::size_t kAtATime = 4;
   std::size_t size_ = 0;
   std::uint32_t longest_ = 0;
-  std::vector<std::uint32_t> first_;       // of each remainder in sums_
-  std::vector<std::uint32_t> remainders_;  // of each sum
+  std::vector<std::uint32_t> first_;       // begin of each remainder in sums_
+  std::vector<std::uint32_t> remainders_;  // remainder of each sum
   std::vector<Sum> sums_;
 };
 
-/// A set that may hold more than was put in, but never less: a bit per hash value.
+/// A set that may contain more than was inserted, but never less: a bit per hash value.
 class Filter {
  public:
-  /// With 32 bits for each of `expected` sums, a thirty-second of the others pass.
+  /// Makes a filter with 32 bits for each of `expected` sums: a thirty-second of the other sums pass.
   explicit Filter(std::size_t expected) : shift_(64 - std::max(static_cast<int>(std::bit_width(32 * expected)), 6)) {
     words_.resize(std::size_t{1} << (58 - shift_));
   }
@@ -109,30 +111,30 @@ class Filter {
   [[nodiscard]] std::size_t may_hold(Sum sum) const { return words_[hash(sum) / 64] >> (hash(sum) % 64) & 1; }
 
  private:
-  // Fibonacci hashing: the upper bits of a product with 2^64 over the golden ratio.
+  // Fibonacci hashing: the upper bits of the product with 2^64 divided by the golden ratio.
   [[nodiscard]] std::size_t hash(Sum sum) const { return (sum * 0x9E3779B97F4A7C15U) >> shift_; }
   int shift_;
   std::vector<Word> words_;
 };
 
-// Pairs that are worth a thread.
+// Minimum number of pairs per thread.
 constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetWork.matched_pairs;
 
 constexpr Sum kNoClass = detail::SharedSearch::kNone;
 
-// A search that is shared stops early between two of its rounds only: so many make it take an eighth longer at most than
-// until the solution is met, and wait for the slowest process eight times.
+// A shared search can stop early only between two rounds. With this number of rounds, it runs at most an eighth longer
+// than necessary, and waits for the slowest process eight times.
 constexpr Sum kRounds = 8;
 
-/// What every thread reads.
+/// The data that every thread reads.
 struct Search {
   Sum target;
   Sum modulus;
   Quarter quarter[4];
-  Sum step = 1;                      // from one class of this process to the next
-  Sum end = 0;                       // of the classes of this round
-  std::atomic<Sum> next{0};          // class to be taken
-  std::atomic<Sum> found{kNoClass};  // the lowest with a solution
+  Sum step = 1;                      // distance between two classes of this process
+  Sum end = 0;                       // end of the classes of this round
+  std::atomic<Sum> next{0};          // next class to process
+  std::atomic<Sum> found{kNoClass};  // lowest class with a solution
   std::atomic<bool> interrupted{false};
 
   Search(const detail::SubsetSumCall& call, Sum m)
@@ -140,13 +142,13 @@ struct Search {
         modulus(m),
         quarter{quarter_of(call, 0, m), quarter_of(call, 1, m), quarter_of(call, 2, m), quarter_of(call, 3, m)} {}
 
-  /// Pairs of two quarters, of the half that has more.
+  /// Returns the number of pairs of two quarters, of the larger half.
   [[nodiscard]] std::size_t pairs() const {
     return std::max(quarter[0].size() * quarter[1].size(), quarter[2].size() * quarter[3].size());
   }
-  /// Whether the remainders are spread so that no class is much larger than the others.
+  /// Returns whether the remainders are spread so that no class is much larger than the others.
   [[nodiscard]] bool is_even() const {
-    // Of as many sums as remainders the most frequent one has about ten.
+    // With equally many sums and remainders, the most frequent remainder has about ten sums.
     constexpr std::uint32_t kMost = 64;
     return std::all_of(std::begin(quarter), std::end(quarter), [](const Quarter& q) { return q.longest() <= kMost; });
   }
@@ -160,7 +162,7 @@ struct Search {
   }
 };
 
-/// The lists of a class, which a thread uses again and again.
+/// The lists of a class, which a thread reuses.
 struct Lists {
   explicit Lists(std::size_t expected) : filter(expected), lefts(expected), rights(expected) {}
   Filter filter;
@@ -168,8 +170,8 @@ struct Lists {
   std::vector<Sum> rights;
 };
 
-/// The smallest left sum of the class that belongs to a solution. Hardly any sum does: most are ruled out by filters,
-/// without a branch, first right sums by the left ones, then left ones by the right ones that are left.
+/// Returns the smallest left sum of the class that is part of a solution. Almost no sum is. Filters exclude most sums
+/// without a branch: first right sums by the left sums, then left sums by the remaining right sums.
 std::optional<Sum> least_left(const Search& search, Sum remainder, Lists& lists) {
   const auto& [filter, lefts, rights] = lists;
   const std::size_t left_count = search.quarter[0].add_up(search.quarter[1], remainder, lists.lefts);
@@ -178,7 +180,7 @@ std::optional<Sum> least_left(const Search& search, Sum remainder, Lists& lists)
 
   const Sum wanted = (search.target % search.modulus + search.modulus - remainder) % search.modulus;
   const std::size_t right_count = search.quarter[2].add_up(search.quarter[3], wanted, lists.rights);
-  std::size_t lacking = 0;  // rights ← what they lack to the target; a negative number is no sum
+  std::size_t lacking = 0;  // rights ← the rest to the target; a negative rest cannot be a sum
   for (std::size_t i = 0; i < right_count; ++i) {
     const Sum lacks = search.target - rights[i];
     lists.rights[lacking] = lacks;
@@ -205,8 +207,8 @@ std::optional<Sum> least_left(const Search& search, Sum remainder, Lists& lists)
 
 Lists lists_for(const Search& search) { return Lists(search.pairs() / search.modulus + 16); }
 
-/// What one worker does of a round. Classes are taken in order, so that the lowest with a solution is found on any number of
-/// threads.
+/// Runs one worker of a round. Classes are taken in order, so that the lowest class with a solution is found with any
+/// number of threads.
 void take_classes(Search& search, const detail::SubsetSumCall& call, int worker) {
   Lists lists = lists_for(search);
   for (;;) {
@@ -224,7 +226,7 @@ void take_classes(Search& search, const detail::SubsetSumCall& call, int worker)
 }
 
 std::unique_ptr<Search> make_search(const detail::SubsetSumCall& call) {
-  // Items may have been chosen, or happen, to be multiples of a modulus: then another one.
+  // Items may be multiples of a modulus, by chance or by choice: then another modulus is tried.
   constexpr int kTries = 16;
   Sum modulus = modulus_for(Sum{1} << (call.n + 2) / 4);
   auto search = std::make_unique<Search>(call, modulus);
@@ -235,7 +237,7 @@ std::unique_ptr<Search> make_search(const detail::SubsetSumCall& call) {
   return search;
 }
 
-/// The classes begin … end - 1, or of these every `processes`th one, from `process` on.
+/// Searches the classes begin … end - 1, or every `processes`th class of them, from `process` on.
 Status search_classes(Search& search, const detail::SubsetSumCall& call, const Policy& policy, Sum begin, Sum end) {
   const auto process = static_cast<Sum>(call.shared != nullptr ? call.shared->process : 0);
   search.step = static_cast<Sum>(call.shared != nullptr ? call.shared->processes : 1);
@@ -245,7 +247,8 @@ Status search_classes(Search& search, const detail::SubsetSumCall& call, const P
   const int workers = cpu::workers_for(pairs / static_cast<std::int64_t>(search.step), kLeastShare, policy.threads);
   cpu::run_allocating_workers(workers, [&](int worker) { take_classes(search, call, worker); });
   if (search.interrupted) return kInterrupted;
-  // The calling thread may have had few classes, where others were faster: at least now it reports how many are done.
+  // If others were faster, the calling thread may have processed few classes. It now reports at least how many are
+  // done.
   const Sum done = std::min(search.next.load(), end);
   const bool goes_on = go_on(call, static_cast<std::int64_t>(done), static_cast<std::int64_t>(search.modulus));
   return goes_on ? Status{} : kInterrupted;
@@ -267,7 +270,8 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   return status;
 }
 
-/// The same by several processes, in rounds: after each all know what was found. One that fails says so to the others.
+/// Searches with several processes, in rounds. After each round all processes know what was found. A process that fails
+/// informs the others.
 Status decide_together(detail::SubsetSumCall& call, const Policy& policy) {
   using detail::SharedSearch;
   std::unique_ptr<Search> search;
@@ -301,17 +305,17 @@ Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept {
 }
 
 const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
-  return call.n > kMostByResidues ? "looks at 2^(n/2) pairs: for up to 72 items" : one_sum_refusal(call);
+  return call.n > kMostByResidues ? "computes 2^(n/2) pairs: supports at most 72 items" : one_sum_refusal(call);
 }
 
 }  // namespace
 
 extern const Rung cpu_schroeppel_shamir{.info = {.id = "cpu.schroeppel_shamir",
-                                                 .idea = "those lists block by block, from quarters",
+                                                 .idea = "both halves' lists block by block, from quarters",
                                                  .needs = "any CPU; up to 72 items",
                                                  .traffic = "none: its lists fit the cache",
                                                  .cost = "2^(n/2), 2^(n/2)/p",
-                                                 .limit = "twice the work per two items"},
+                                                 .limit = "the work doubles with every two items"},
                                         .refusal = refusal,
                                         .run = run};
 

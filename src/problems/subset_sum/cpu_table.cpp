@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cpu_table.cpp: the table: a column per item, a byte per sum, filled column by column.
+// problems/subset_sum/cpu_table.cpp: the table, with a column per item and a byte per sum, filled column by column.
 //
-// Idea   F[i, j]: some of the first j items add up to i. It does if it did without item j, or if i - item did.
+// Idea   F[i, j]: some of the first j items add up to i. F[i, j] is F[i, j - 1] or F[i - item j, j - 1].
 // Cost   n·(S + 1) bytes of memory, written once and read twice. Work n·S, depth n·S.
 // Needs  Any CPU.
-// Limit  Every column is kept although only the one before is read: memory. cpu.columns keeps two.
-// From   subsetSum of "Notes on GPU Programming with Julia" (E. Aubanel 2021): 274.5 ms for ten items and S = 25,000,000.
+// Limit  Memory: every column is kept although only the previous one is read. cpu.columns keeps two.
+// From   subsetSum of "Notes on GPU Programming with Julia" (E. Aubanel 2021): 274.5 ms for ten items and S =
+//        25,000,000.
 #include "problems/subset_sum/byte_column.hpp"
 #include "problems/subset_sum/rung.hpp"
 #include "system/pages.hpp"

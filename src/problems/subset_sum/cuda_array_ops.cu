@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cuda_array_ops.cu: whole-array operations only: copy a column, then OR a shifted view of it into the copy.
+// problems/subset_sum/cuda_array_ops.cu: only whole-array operations: copies a column, then ORs a shifted view into the
+// copy.
 //
-// Idea   No kernel is written for the problem: a table of bytes, views of its columns, and for each column two
-//        operations that an array library has, F[:,j] .= F[:,j-1] and F[s:,j] .= F[s:,j] .| F[:end-s,j-1]. Each is a launch.
+// Idea   No kernel is written for the problem. There is a table of bytes, and views of its columns. For each column,
+//        two operations of an array library: F[:,j] .= F[:,j-1] and F[s:,j] .= F[s:,j] .| F[:end-s,j-1]. Each is a
+//        launch.
 // Cost   Per item 5 bytes per sum, of which 2 are copied; 2n launches; the whole table is cleared first.
 // Needs  Any GPU; n(S + 1) bytes of scratch.
-// Limit  A column is written twice and read back in between. cuda.column does both operations in one kernel.
+// Limit  A column is written twice and read in between. cuda.column does both operations in one kernel.
 // From   subsetSumCuArrays of "Notes on GPU Programming with Julia" (E. Aubanel 2021): 4.413 ms on a V100.
 #include "problems/subset_sum/rung.hpp"
 
@@ -16,7 +18,7 @@
 namespace upsweep::impl::subset_sum {
 namespace {
 
-// What an array library launches for any expression of elements.
+// Block size that an array library uses for any elementwise expression.
 constexpr int kBlock = gpu::tuning::kTeaching.threads;
 
 template <class Element>
@@ -25,7 +27,7 @@ __global__ void elementwise(std::int64_t count, const Element element) {
   if (i < count) element(i);
 }
 
-/// Nothing where there is an error already.
+/// Launches an elementwise kernel, unless there is an error already.
 template <class Element>
 void launch_elementwise(cudaError_t& error, gpu::Stream stream, std::int64_t count, Element element) {
   if (error != cudaSuccess || count == 0) return;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cuda_bits.cu: one bit per sum, a launch per item: words are shifted and ORed, 64 sums at a time.
+// problems/subset_sum/cuda_bits.cu: a bit per sum and a launch per item: words are shifted and ORed, 64 sums at a time.
 //
-// Idea   Adding an item to every sum is a shift of the bitmap by that item. Word w is the old word w OR what the shift
-//        brings there from two other words. From one bitmap into another, as blocks do not wait for each other; they take
-//        turns so that the last one written is the caller's. Words above the sum of the items so far are not touched.
-// Cost   Per item 3/8 byte per sum that can be reached by then: old, shifted, new; caches serve a read of small items.
+// Idea   Adding an item to every sum shifts the bitmap by that item. Word w is the old word w, ORed with the shifted
+//        bits of two other words. Each launch reads one bitmap and writes another, because blocks do not wait for each
+//        other. The two bitmaps are used in turn so that the last one written is the caller's. Words above the sum of
+//        the items so far are not accessed.
+// Cost   Per item 3/8 byte per sum that can be reached by then: old, shifted, new. Caches serve one read for small
+//        items.
 // Needs  Any GPU; a second bitmap of scratch.
-// Limit  Every item is a pass over device memory, and a launch. cuda.bits_fused takes two items per pass, in one kernel.
-// From   The bitset of every textbook's subset sum; cuda.agglomerated with the bytes' seven spare bits in use.
+// Limit  Every item is a pass over device memory, and a launch. cuda.bits_fused adds two items per pass, in one kernel.
+// From   The textbook bitset for subset sum; cuda.agglomerated with the seven spare bits of its bytes in use.
 #include "problems/subset_sum/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -29,7 +31,7 @@ constexpr int kBlock = gpu::tuning::kTeaching.threads;
 
 struct Bitmap {
   Word* words;
-  std::int64_t count;  ///< words in use: those past the end hold no sum, whatever their bits
+  std::int64_t count;  ///< number of words in use; words past the end contain no sum, whatever their bits
 };
 
 __global__ void add_no_item(Word* words) { *words = 1; }
@@ -41,7 +43,7 @@ __global__ void add_item(const Bitmap from, const Bitmap to, std::int64_t item, 
   const auto old = [&](std::int64_t i) { return i >= 0 && i < from.count ? from.words[i] : 0; };
   const std::int64_t source = w - item / 64;
   const auto shift = static_cast<unsigned>(item % 64);
-  // In two steps, as a shift by 64 is none.
+  // The shift is done in two steps, because a shift by 64 would be a shift by 0.
   Word word = old(w) | old(source) << shift | old(source - 1) >> 1 >> (63 - shift);
   if (w == target / 64) word &= ~Word{0} >> (63 - target % 64);
   to.words[w] = word;
@@ -56,7 +58,7 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
   Bitmap sums{turns[left % 2], 1};
   cudaError_t error = gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, add_no_item, sums.words);
   if (error != cudaSuccess) return gpu::status_of(error);
-  std::int64_t largest = 0;  // sum so far, up to the target
+  std::int64_t largest = 0;  // largest sum so far, up to the target
   for (const std::int64_t* item = call.items; left > 0; ++item) {
     if (!fits(*item)) continue;
     --left;

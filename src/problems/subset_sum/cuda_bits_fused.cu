@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cuda_bits_fused.cu: two items per pass, all passes in one kernel, and no word twice that is full.
+// problems/subset_sum/cuda_bits_fused.cu: two items per pass, all passes in one kernel; full words are not processed
+// again.
 //
-// Idea   A pass takes two items: a word is the OR of the old bitmap at four shifts, by none of them, either and both.
-//        Items go in ascending order, so that neighbours are nearly equal: the shifts are three narrow bands, whose reads
-//        meet in the L1 cache, and two of which the L2 cache still holds. All blocks are resident and wait for each other
-//        between passes. A bit is never cleared, so a tile of ones stays one: once both bitmaps have it, it is skipped.
-// Cost   Per pair of items at most 2/8 byte per sum of device memory and 4/8 of L2; only of sums that can be reached by
-//        then, and only of tiles that are not full: random items soon fill all but the ends of the bitmap.
+// Idea   A pass adds two items: a word is the OR of the old bitmap at four shifts: by neither item, by the first, by
+//        the second, by both. Items are in ascending order, so that the two items of a pass are nearly equal. Therefore
+//        the shifts read three narrow bands. Reads of a band share L1, and two bands are still in L2. All blocks are
+//        resident and wait for each other between passes. A bit is never cleared, so a tile of ones never changes. Once
+//        the tile is all ones in both bitmaps, it is skipped.
+// Cost   Per pair of items at most 2/8 byte per sum of device memory and 4/8 of L2. This applies only to sums
+//        that can be reached by then, in tiles that are not full. Random items soon fill everything except
+//        the ends of the bitmap.
 // Needs  Any GPU, cooperative launches; a second bitmap and half a MB of scratch.
-// Limit  Where nothing gets full, loads in flight: 79 us per pass of 10^9 sums, for which the memory needs 58. Where
-//        all does, 3.6 us per pass: the device's barrier, and the ends. Three items have eight shifts, too many for the L1
-//        cache: docs/tuning.md.
-// From   Own, on the bitset of cuda.bits; ascending items and the window are every such program's.
+// Limit  If no tile fills up, loads in flight: 79 us per pass of 10^9 sums, for which the memory needs 58 us. If
+//        nearly all tiles fill up, 3.6 us per pass: the device-wide barrier, and the ends of the bitmap. Three items
+//        would have eight shifts, too many for L1: docs/tuning.md.
+// From   Own, based on the bitset of cuda.bits. Ascending items and the range of reachable words are common in such
+//        programs.
 #include "problems/subset_sum/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -32,62 +36,62 @@ using Word = unsigned long long;
 constexpr int kThreads = gpu::tuning::kBitsFused.threads;
 constexpr int kWarps = kThreads / 32;
 constexpr int kStepUnits = 32;  // a unit is 16 bytes; a warp's step has one per lane
-// Neighbouring tiles that a block takes in a row, so that their reads of a band meet in the L1 cache.
+// Number of adjacent tiles that a block processes, so that their reads of a band share L1.
 constexpr int kGroup = gpu::tuning::kBitsFused.group;
 constexpr int kMostPerPass = gpu::tuning::kBitsFused.items_per_pass;
-// Items of a launch come as its parameters, of which there are 4 KB.
+// Maximum number of items of a launch: they are kernel parameters, of which there are 4 KB.
 constexpr int kMostItems = 400;
-// More threads than any device holds, each with a byte for the state of a tile.
+// More threads than any device can run; each has a byte for the state of a tile.
 constexpr std::int64_t kMostThreads = gpu::tuning::kBitsFused.most_threads;
 
-// What is known of a tile.
-constexpr unsigned char kFull = 1;      // the last pass wrote nothing but ones
-constexpr unsigned char kBothFull = 2;  // both bitmaps hold nothing but ones there
+// The states of a tile.
+constexpr unsigned char kFull = 1;      // the last pass wrote only ones
+constexpr unsigned char kBothFull = 2;  // both bitmaps have only ones there
 
-// Words and units are counted from the 16-byte boundary at or in front of the caller's bitmap.
+// Words and units are counted from the 16-byte boundary at or before the caller's bitmap.
 struct FusedCall {
   uint4* sums;   ///< the caller's bitmap, from that boundary
-  uint4* other;  ///< and the one in scratch, laid out the same
-  int origin;    ///< word where it begins: 0 or 1
-  int items;     ///< of this launch; no items at all are one pass too
-  bool first;    ///< launch: there are no sums yet but 0
+  uint4* other;  ///< the bitmap in scratch, with the same layout
+  int origin;    ///< word where the caller's bitmap begins: 0 or 1
+  int items;     ///< items of this launch; without items there is also one pass
+  bool first;    ///< the first launch: only the sum 0 is reached
   bool last;
-  bool into_sums;  ///< the first pass writes the caller's bitmap; then they take turns
+  bool into_sums;  ///< whether the first pass writes the caller's bitmap; later passes alternate
   std::int64_t target;
-  std::int64_t greatest;   ///< sum before the first pass, up to the target
-  std::int64_t last_word;  ///< of the bitmap
-  uint4 last_mask;         ///< for its unit
-  Word* arrived;           ///< blocks at barriers, in all launches
-  Word barriers;           ///< in earlier launches
-  unsigned char* states;   ///< of tiles, one per thread
-  int steps;               ///< of a tile
+  std::int64_t greatest;   ///< largest sum before the first pass, up to the target
+  std::int64_t last_word;  ///< last word of the bitmap
+  uint4 last_mask;         ///< mask of its unit
+  Word* arrived;           ///< number of block arrivals at barriers, in all launches
+  Word barriers;           ///< number of barriers in earlier launches
+  unsigned char* states;   ///< states of tiles, one per thread
+  int steps;               ///< steps per tile
   std::int64_t item[kMostItems];
 };
 static_assert(sizeof(FusedCall) <= 4096);
 
 struct Shift {
-  const uint4* from;   ///< where unit u of the shifted bitmap would begin if shifts were whole units: from[u]
-  std::int64_t units;  ///< and as a distance
-  unsigned words;      ///< then words of 32 bits
-  unsigned bits;       ///< then bits
+  const uint4* from;   ///< from[u] is the source of unit u if the shift were whole units
+  std::int64_t units;  ///< whole units of the shift
+  unsigned words;      ///< remaining whole words of 32 bits
+  unsigned bits;       ///< remaining bits
 };
 
-/// A pass, for the block in shared memory. A bitmap is whole units, but for one at either end of the caller's, of which
-/// only one word belongs to it: those are `edges`.
+/// A pass, described in shared memory for the block. A bitmap consists of whole units. The exception is a unit at
+/// either end of the caller's bitmap, of which only one word belongs to it: those units are `edges`.
 struct Pass {
   uint4* to;
-  std::int64_t from_begin;  ///< whole units that may be read: outside of them are no sums, but for edges
+  std::int64_t from_begin;  ///< first whole unit to read; outside the whole units there are sums only in edges
   std::int64_t from_end;
-  std::int64_t edges[2];  ///< which units those are, or kNone
+  std::int64_t edges[2];  ///< the edge units, or kNone
   uint4 edge_units[2];
-  std::int64_t to_begin;  ///< whole units to write
+  std::int64_t to_begin;  ///< first whole unit to write
   std::int64_t to_end;
-  std::int64_t to_units;            ///< units to write, edges too
-  Shift shifts[1 << kMostPerPass];  ///< the first is none, the last the longest
+  std::int64_t to_units;            ///< number of units to write, with edges
+  Shift shifts[1 << kMostPerPass];  ///< the first is by 0, the last is the longest
 };
 constexpr std::int64_t kNone = INT64_MIN;
 
-/// Unit `at` of the old bitmap, which is from[u].
+/// Returns unit `at` of the old bitmap, which is from[u].
 template <bool kInside>
 __device__ __forceinline__ uint4 old_unit(const Pass& pass, std::int64_t at, const uint4* from, std::int64_t u) {
   if (kInside || (at >= pass.from_begin && at < pass.from_end)) return from[u];
@@ -96,7 +100,8 @@ __device__ __forceinline__ uint4 old_unit(const Pass& pass, std::int64_t at, con
   return make_uint4(0, 0, 0, 0);
 }
 
-/// ORs what a shift by kWords words and some bits brings to a unit, from the two units where it lies.
+/// ORs into a unit the bits that a shift by kWords words and some bits brings to it, from the two units that contain
+/// them.
 template <int kWords>
 __device__ __forceinline__ void add_words(uint4& sums, const uint4& low, const uint4& high, unsigned bits) {
   const unsigned words[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
@@ -108,7 +113,7 @@ __device__ __forceinline__ void add_words(uint4& sums, const uint4& low, const u
 }
 
 __device__ __forceinline__ void add_shifted(uint4& sums, const uint4& low, const uint4& high, const Shift& shift) {
-  // The same for all threads: a branch costs less than to select five words of eight.
+  // The branch is the same for all threads. It costs less than selecting five words of eight.
   switch (shift.words) {
     case 0:
       return add_words<0>(sums, low, high, shift.bits);
@@ -126,7 +131,7 @@ template <int kShifts, bool kInside>
 __device__ __forceinline__ uint4 new_unit(const Pass& pass, std::int64_t u) {
   uint4 low[kShifts];
   uint4 high[kShifts];
-  // All are loaded before the first is used.
+  // All units are loaded before the first is used.
   uint4 sums = old_unit<kInside>(pass, u, pass.shifts[0].from, u);
 #pragma unroll
   for (int i = 1; i < kShifts; ++i) {
@@ -142,10 +147,10 @@ __device__ __forceinline__ uint4 new_unit(const Pass& pass, std::int64_t u) {
 
 __device__ __forceinline__ bool is_ones(const uint4& unit) { return (unit.x & unit.y & unit.z & unit.w) == ~0U; }
 
-/// Writes what of a unit belongs to the bitmap; whether all of it does, and is ones.
+/// Writes the words of a unit that belong to the bitmap. Returns whether all of them do, and are ones.
 __device__ __forceinline__ bool store_unit(const FusedCall& call, const Pass& pass, std::int64_t u, uint4 unit) {
   if (u >= pass.to_units) return false;
-  if (u == call.last_word / 2) {  // nothing is kept past the target
+  if (u == call.last_word / 2) {  // clears the bits past the target
     const uint4 mask = call.last_mask;
     unit = make_uint4(unit.x & mask.x, unit.y & mask.y, unit.z & mask.z, unit.w & mask.w);
   }
@@ -162,10 +167,10 @@ __device__ __forceinline__ bool store_unit(const FusedCall& call, const Pass& pa
   return false;
 }
 
-/// A step of a warp's tile; whether all of it is ones now.
+/// Writes a step of a warp's tile. Returns whether all of it is ones now.
 template <int kShifts>
 __device__ __forceinline__ bool write_step(const FusedCall& call, const Pass& pass, std::int64_t first) {
-  // All that it reads and writes lies within the bitmap: no unit needs a check.
+  // All reads and writes are within the bitmap: no unit needs a check.
   const bool inside = first - pass.shifts[kShifts - 1].units - 1 >= pass.from_begin &&
                       first + kStepUnits <= min(pass.from_end, call.last_word / 2);
   const std::int64_t u = first + threadIdx.x % 32;
@@ -180,12 +185,12 @@ __device__ __forceinline__ bool write_step(const FusedCall& call, const Pass& pa
   return __all_sync(~0U, ones);
 }
 
-/// The warp's tiles, of which a lane keeps the state of one.
+/// Processes the warp's tiles; each lane keeps the state of one tile.
 template <int kItems>
 __device__ __forceinline__ void run_pass(const FusedCall& call, const Pass& pass, int& state) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  // The same tiles in every pass: no other warp needs their states.
+  // A warp has the same tiles in every pass, so no other warp needs their states.
   const std::int64_t stride = std::int64_t{gridDim.x} * kWarps;
   const std::int64_t worker = (std::int64_t{warp / kGroup} * gridDim.x + blockIdx.x) * kGroup + warp % kGroup;
   const std::int64_t tile_units = std::int64_t{call.steps} * kStepUnits;
@@ -207,10 +212,11 @@ __device__ __forceinline__ void run_pass(const FusedCall& call, const Pass& pass
   }
 }
 
-/// Words of the sums 0 … greatest.
+/// Returns the number of words of the sums 0 … `greatest`.
 __device__ __forceinline__ std::int64_t words_up_to(std::int64_t greatest) { return greatest / 64 + 1; }
 
-/// Pass p, of `count` items, from sums up to `before` to sums up to `after`: a shift per thread, the next one the rest.
+/// Describes pass p of `count` items, from sums up to `before` to sums up to `after`. Each of the first threads
+/// describes a shift, and the next thread the other fields.
 __device__ __forceinline__ void describe(const FusedCall& call, Pass& pass, int p, int count, std::int64_t before,
                                          std::int64_t after) {
   constexpr int kShifts = 1 << kMostPerPass;
@@ -225,7 +231,7 @@ __device__ __forceinline__ void describe(const FusedCall& call, Pass& pass, int 
   } else if (thread == kShifts) {
     const bool is_last = call.last && (p + 1) * kMostPerPass >= call.items;
     const std::int64_t from_units = (call.origin + words_up_to(before) + 1) / 2;
-    // The last pass also writes that nothing past its sums is one.
+    // The last pass also clears the words past its sums.
     const std::int64_t to_words = is_last ? call.last_word + 1 : call.origin + words_up_to(after);
     const std::int64_t whole = (call.last_word + 1) / 2;  // units of the caller's bitmap, from `origin` on
     pass.to = into_sums ? call.sums : call.other;
@@ -237,7 +243,7 @@ __device__ __forceinline__ void describe(const FusedCall& call, Pass& pass, int 
     pass.edges[0] = kNone;
     pass.edges[1] = kNone;
     const auto* const halves = reinterpret_cast<const uint2*>(from);
-    if (call.first && p == 0) {  // nothing is reached yet but the sum 0
+    if (call.first && p == 0) {  // only the sum 0 is reached
       pass.from_end = pass.from_begin;
       pass.edges[0] = 0;
       pass.edge_units[0] = call.origin == 0 ? make_uint4(1, 0, 0, 0) : make_uint4(0, 0, 1, 0);
@@ -254,17 +260,17 @@ __device__ __forceinline__ void describe(const FusedCall& call, Pass& pass, int 
   }
 }
 
-/// Returns once every block has called it `count` times in all launches.
+/// Waits until every block has called it `count` times in all launches.
 __device__ __forceinline__ void wait_for_blocks(Word* arrived, Word count) {
   __syncthreads();  // the block has written its tiles
   if (threadIdx.x == 0) {
-    __threadfence();  // others see them before they see that it has arrived
+    __threadfence();  // other blocks see the tiles before they see the arrival
     atomicAdd(arrived, 1ULL);
     while (*const_cast<volatile Word*>(arrived) < count * gridDim.x) {
     }
-    __threadfence();  // what others wrote is not read before they have arrived, nor from an older line of the L1 cache
+    __threadfence();  // other blocks' tiles are read only after their arrival, and not from an older line of L1
   }
-  __syncthreads();  // so for the whole block
+  __syncthreads();  // extends this to the whole block
 }
 
 __global__ void __launch_bounds__(kThreads, gpu::tuning::kBitsFused.resident)
@@ -279,7 +285,7 @@ __global__ void __launch_bounds__(kThreads, gpu::tuning::kBitsFused.resident)
     const std::int64_t before = greatest;
     for (int i = 0; i < count; ++i) greatest += min(call.item[p * kMostPerPass + i], call.target - greatest);
     describe(call, pass, p, count, before, greatest);
-    __syncthreads();  // the pass is described, and all have left the one before it
+    __syncthreads();  // the pass is described, and all threads have left the previous pass
     switch (count) {
       case 0:
         run_pass<0>(call, pass, state);
@@ -294,7 +300,7 @@ __global__ void __launch_bounds__(kThreads, gpu::tuning::kBitsFused.resident)
   *kept_state = static_cast<unsigned char>(state);
 }
 
-/// What is kept of the bitmap's last unit, of which the last word is the low or the high half.
+/// Returns the mask of the bits to keep in the bitmap's last unit, whose last word is the low or the high half.
 uint4 last_mask_of(std::int64_t target, bool is_high) {
   const Word mask = ~Word{0} >> (63 - target % 64);
   const auto low = static_cast<unsigned>(mask);
@@ -327,7 +333,7 @@ Status fuse(const detail::SubsetSumCall& call) {
   fused.steps = static_cast<int>((steps + blocks * kThreads - 1) / (blocks * kThreads));
   error = cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(kCounterBytes + blocks * kThreads), call.launch->stream);
 
-  cudaLaunchAttribute cooperative{};  // all blocks are resident, or the launch fails: none waits for one that is not
+  cudaLaunchAttribute cooperative{};  // the launch fails unless all blocks are resident, as they must be to wait
   cooperative.id = cudaLaunchAttributeCooperative;
   cooperative.val.cooperative = 1;
   cudaLaunchConfig_t config{};

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cuda_column.cu: a kernel per column of the table, a thread per element.
+// problems/subset_sum/cuda_column.cu: a kernel per column of the table, with a thread per row.
 //
-// Idea   Thread i writes row i of the column: the row before it, OR the one an item further down. Columns depend on each
-//        other, and a launch begins when the one before has ended: that is the barrier.
-// Cost   Per item 3 bytes per sum (two reads, of which caches serve one where the item is small, and a write); n launches.
+// Idea   Thread i writes row i of the column: the same row of the previous column, ORed with the row `item` below it.
+//        Columns depend on each other. A launch begins when the previous one has ended: this is the barrier.
+// Cost   Per item 3 bytes per sum: two reads, one of which caches serve if the item is small, and a write. n launches.
 // Needs  Any GPU; n(S + 1) bytes of scratch.
-// Limit  A thread's start and its index arithmetic for a single byte. cuda.agglomerated gives it more of them.
+// Limit  The start of a thread and its index arithmetic for a single byte. cuda.agglomerated assigns several bytes to
+//        it.
 // From   subsetKernel of "Notes on GPU Programming with Julia" (E. Aubanel 2021): 3.727 ms on a V100.
 #include "problems/subset_sum/rung.hpp"
 
@@ -19,7 +20,8 @@ namespace {
 __global__ void fill_column(std::uint8_t* column, const std::uint8_t* before, std::int64_t rows, std::int64_t item) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kTableBlock + threadIdx.x;
   if (i >= rows) return;
-  // The source stores the row before and then reads it back; an item beyond the target never gets to the second read.
+  // The source stores the previous row and then reads it back; with an item above the target it never does the second
+  // read.
   std::uint8_t reached = before[i];
   if (i >= item) reached |= before[i - item];
   column[i] = reached;
@@ -45,7 +47,7 @@ extern const Rung cuda_column{.info = {.id = "cuda.column",
                                        .needs = "any GPU",
                                        .traffic = kByteTraffic,
                                        .cost = "n·S, n",
-                                       .limit = "a byte for a bit"},
+                                       .limit = "a byte per bit of information"},
                               .run = launch,
                               .workspace = workspace};
 

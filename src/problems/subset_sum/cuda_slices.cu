@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cuda_slices.cu: few items: every block finds the sums in its tile of the bitmap and writes it once.
+// problems/subset_sum/cuda_slices.cu: few items: every block finds the sums in its tile of the bitmap and writes it
+// once.
 //
-// Idea   Ten items have 1024 sums, and nearly all of a large bitmap is zero. A block clears its tile in shared memory. A
-//        thread adds up a subset of the first ten items; of the other items' sums, which the block has in ascending order,
-//        those that bring it into the tile are a range, whose beginning a binary search finds. Their bits are set by
-//        atomics in shared memory, and the tile goes out by 16 bytes per thread.
-// Cost   1/8 byte per sum, written once, whatever the number of items; 2^10 subsets per block, and every sum in one.
-// Needs  Any GPU; at most 20 items that fit. No scratch.
-// Limit  A launch, and 2^n sums: beyond 20 items a pass per pair costs less. cuda.bits_fused takes any number.
-// From   Own; the instance of ten items in "Notes on GPU Programming with Julia" (E. Aubanel 2021), for
-//        which the dynamic program is the wrong algorithm.
+// Idea   Ten items have 1024 sums, and nearly all of a large bitmap is zero. A block clears its tile in shared memory.
+//        A thread adds up a subset of the first ten items. The block has the sums of the other items in ascending
+//        order. Those that add up with the thread's sum to a sum in the tile are a range. A binary search finds where
+//        this range begins.
+//        Atomics in shared memory set their bits. Then the tile is stored, 16 bytes per thread.
+// Cost   1/8 byte per sum, written once, whatever the number of items; 2^10 subsets per block, and every sum in one
+//        block.
+// Needs  Any GPU; at most 20 items that fit the target. No scratch.
+// Limit  A launch, and 2^n sums: for more than 20 items, a pass per pair costs less. cuda.bits_fused supports any
+//        number.
+// From   Own. It was made for the instance of ten items in "Notes on GPU Programming with Julia" (E. Aubanel 2021), for
+//        which dynamic programming is the wrong algorithm.
 #include "problems/subset_sum/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -26,7 +30,7 @@
 namespace upsweep::impl::subset_sum {
 namespace {
 
-constexpr int kFirst = gpu::tuning::kSlices.first_items;  // items whose subsets are the threads
+constexpr int kFirst = gpu::tuning::kSlices.first_items;  // each thread has a subset of these items
 constexpr int kThreads = 1 << kFirst;
 constexpr int kListed = 1 << (kSlicesItems - kFirst);
 constexpr std::int64_t kMostWords = gpu::tuning::kSlices.most_words;
@@ -36,7 +40,7 @@ struct SlicesCall {
   Sum* sums;
   std::int64_t target;
   std::int64_t words;
-  int tile_words;  ///< words, an even number
+  int tile_words;  ///< words of a tile, an even number
   int items;
   std::int64_t item[kSlicesItems];
 };
@@ -48,13 +52,13 @@ __global__ void __launch_bounds__(kThreads) write_tile(const __grid_constant__ S
   const std::int64_t first = std::int64_t{blockIdx.x} * call.tile_words;
   const int words = static_cast<int>(min(std::int64_t{call.tile_words}, call.words - first));
 
-  // ---- Nothing is reached yet.
+  // ---- Clear the tile, and list the sums of the other items.
   for (int i = thread; i < call.tile_words / 2; i += kThreads)
     reinterpret_cast<uint4*>(bits)[i] = make_uint4(0, 0, 0, 0);
   const Sum* const listed = sorted_sums(lists[0], lists[1], call.item + kFirst, max(call.items - kFirst, 0));
   __syncthreads();  // all bits are cleared
 
-  // ---- What is: sums least … most.
+  // ---- Set the bits of the sums least … most.
   const auto least = static_cast<Sum>(first) * 64;
   const Sum most = min(least + static_cast<Sum>(words) * 64 - 1, static_cast<Sum>(call.target));
   const int subsets = 1 << min(call.items, kFirst);
@@ -75,7 +79,7 @@ __global__ void __launch_bounds__(kThreads) write_tile(const __grid_constant__ S
   // [guide: end]
   __syncthreads();  // all bits are set
 
-  // ---- Out, in units of 16 bytes where the bitmap has their boundaries.
+  // ---- Store the tile, in units of 16 bytes if the bitmap is aligned to them.
   Sum* const to = call.sums + first;
   if (reinterpret_cast<std::uintptr_t>(to) % sizeof(uint4) == 0) {
     for (int i = thread; i < words / 2; i += kThreads) {
@@ -97,7 +101,7 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
     slices.item[slices.items++] = call.items[i];
   }
   slices.words = detail::words_of(call.target);
-  // A block per multiprocessor where one tile each is enough.
+  // There is one block per multiprocessor if one tile each is enough.
   const std::int64_t share = (slices.words + call.launch->multiprocessors - 1) / call.launch->multiprocessors;
   slices.tile_words = static_cast<int>(std::clamp((share + 1) / 2 * 2, kLeastWords, kMostWords));
   const auto blocks = static_cast<unsigned>((slices.words + slices.tile_words - 1) / slices.tile_words);
@@ -113,13 +117,13 @@ namespace upsweep::impl::subset_sum {
 namespace {
 
 const char* slices_refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
-  return call.n > kSlicesItems ? "looks at every subset: for up to 20 items" : nullptr;
+  return call.n > kSlicesItems ? "computes every subset: supports at most 20 items" : nullptr;
 }
 
 }  // namespace
 
 extern const Rung cuda_slices{.info = {.id = "cuda.slices",
-                                       .idea = "blocks look for the sums of their tile",
+                                       .idea = "each block searches the sums of its tile",
                                        .needs = "any GPU; up to 20 items",
                                        .traffic = "the bitmap, once",
                                        .cost = "2^n, 2^10",

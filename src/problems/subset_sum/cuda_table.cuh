@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cuda_table.cuh: what the rungs of the table share: bytes, a column per item; its start and its end.
+// problems/subset_sum/cuda_table.cuh: what the rungs with the table of bytes share: the first column, and the bitmap.
 //
-// The F of "Notes on GPU Programming with Julia" (E. Aubanel 2021) has S + 1 rows, from 1 on, and a column per item,
-// stored column by column; rows are from 0 on here. What is wrong in the source, and right here:
-//   first item    marked at row s[1] + 1 only where that row exists: the source's `s[1] S &&` has lost its comparison
-//   zeros         the source clears all n columns and sets row 1 of each, although its loop writes every row from the
-//                 second on; here a column's kernel writes its row 0 too, and only the first column is prepared
-//   the answer    one element of the last column; here the whole column, a bit per row, so that any sum can be read
+// The F of "Notes on GPU Programming with Julia" (E. Aubanel 2021) has S + 1 rows, numbered from 1, and a column per
+// item. The table is stored column by column. In these rungs, rows are numbered from 0, and three errors of the
+// source are corrected:
+// - First item: it is marked at row s[1] + 1 only if this row exists. In the source's `s[1] S &&` the comparison is
+// missing.
+// - Zeros: the source clears all n columns and sets row 1 of each, although its loop writes every row from the second
+//   on. In these rungs a column's kernel also writes row 0, and only the first column is prepared.
+// - The answer: the source reads one element of the last column. In these rungs it is the whole column, a bit per row,
+//   so that any sum can be read.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,28 +24,28 @@
 
 namespace upsweep::impl::subset_sum {
 
-/// The source's: as many threads as a block can have.
+/// Block size of the source: the maximum number of threads of a block.
 inline constexpr int kTableBlock = 1024;
 
 constexpr unsigned table_blocks(std::int64_t threads) {
   return static_cast<unsigned>((threads + kTableBlock - 1) / kTableBlock);
 }
 
-/// Rows of the table.
+/// Number of rows of the table.
 constexpr std::int64_t rows_of(const detail::SubsetSumCall& call) { return call.target + 1; }
-/// No items have a column too: that of the empty subset.
+/// Without items there is also one column: that of the empty subset.
 inline gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
   return {.scratch = std::max<std::int64_t>(call.n, 1) * rows_of(call)};
 }
 
-/// Column of the first item alone; of no item where it is 0.
+/// Writes the column of only the first item; of no item if it is 0.
 template <int kThreads>
 __global__ void start_column(std::uint8_t* column, std::int64_t rows, std::int64_t item) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i < rows) column[i] = i == 0 || i == item ? 1 : 0;
 }
 
-/// Bits of a column, 32 rows to a warp: lanes read neighbouring bytes, and their vote is the word.
+/// Packs a column to bits, 32 rows per warp: lanes read adjacent bytes, and their ballot is the word.
 template <int kThreads>
 __global__ void pack_column(const std::uint8_t* column, std::int64_t rows, std::uint32_t* halves, std::int64_t count) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -57,8 +60,8 @@ __global__ void pack_column(const std::uint8_t* column, std::int64_t rows, std::
       pack_column<kTableBlock>, column, rows_of(call), reinterpret_cast<std::uint32_t*>(call.sums), 2 * words);
 }
 
-/// launch_column(column, before, item), which returns its error, for every item but the first; then the last column
-/// becomes the bitmap.
+/// Calls launch_column(column, before, item), which returns its error, for every item except the first. Then packs the
+/// last column into the bitmap.
 template <class LaunchColumn>
 Status fill_table(const detail::SubsetSumCall& call, LaunchColumn launch_column) {
   const std::int64_t rows = rows_of(call);

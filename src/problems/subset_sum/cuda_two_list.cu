@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cuda_two_list.cu: decides for few items of any size: the sums of either half in order, and their merge.
+// problems/subset_sum/cuda_two_list.cu: decides for few items of any size: the sorted sums of both halves, and their
+// merge.
 //
-// Idea   The lists grow by doubling: a list and the same list plus an item, merged. So does the search end: a + b is the
-//        target where a list of a and the list of target - b, backwards, have an equal element, which their merge brings
-//        side by side. A merge is divided into tiles of equal length where its path crosses diagonals, a binary search each;
-//        blocks merge a tile in shared memory, threads a few elements of it. Sums beyond the target end a list.
-// Cost   For n items 2^(n/2 + 2) sums written and as many read, in n/2 rounds, and both lists read once more: 8 bytes
-//        each, 86 GB for 60 items.
+// Idea   The lists grow by doubling: a list is merged with the same list plus an item. The search is also a merge.
+//        The sum a + b is the target if a is equal to target - b. So the list of all a is merged with the reversed list
+//        of all target - b, which makes equal elements adjacent. A merge is divided into tiles of equal length where
+//        its path crosses diagonals, by a binary search each. A block merges a tile in shared memory; each thread
+//        merges a few elements. Sums above the target end a list.
+// Cost   For n items, 2^(n/2 + 2) sums written and the same number read, in n/2 rounds; both lists are read once more.
+//        8 bytes each: 86 GB for 60 items.
 // Needs  Any GPU; 24 * 2^(n/2) bytes of scratch for even n: 26 GB for 60 items, 103 GB for 64; a call that waits.
-// Limit  Half of the memory's rate, as threads merge one sum after the other; and memory, beyond 64 items:
-//        cpu.schroeppel_shamir keeps lists of 2^(n/4).
+// Limit  Half of the memory bandwidth, because a thread merges one sum after the other. Above 64 items, the amount of
+//        memory: cpu.schroeppel_shamir keeps lists of 2^(n/4).
 // From   E. Horowitz and S. Sahni, JACM 21 (1974); diagonals: O. Green, R. McColl, D. Bader, ICS 2012.
 #include "problems/subset_sum/rung.hpp"
 
@@ -30,15 +32,15 @@ namespace {
 constexpr int kThreads = gpu::tuning::kTwoList.threads;
 constexpr int kPerThread = gpu::tuning::kTwoList.sums;
 constexpr int kTile = kThreads * kPerThread;
-// Items of a half whose sums one block makes in shared memory.
+// Number of items of a half whose sums one block computes in shared memory.
 constexpr int kSeedItems = gpu::tuning::kTwoList.seed_items;
 constexpr int kSeedThreads = gpu::tuning::kTwoList.seed_threads;
 constexpr int kMostHalf = kTwoListItems / 2;
 
 struct Half {
-  Sum* sums[2];          ///< list i is in sums[(items - i) % 2]: the whole one in sums[0], which is long enough
-  std::int64_t* ends;    ///< where tiles of a merge end in the list without the item
-  std::int64_t* counts;  ///< of sums of the list of the first i items, i = 0 … items
+  Sum* sums[2];          ///< list i is in sums[(items - i) % 2]: the whole list in sums[0], which is long enough
+  std::int64_t* ends;    ///< ends of the tiles of a merge in the list without the item
+  std::int64_t* counts;  ///< number of sums of the list of the first i items, i = 0 … items
   int items;
   std::int64_t item[kMostHalf];
 };
@@ -46,10 +48,10 @@ struct Half {
 struct TwoLists {
   Half halves[2];
   Sum target;
-  Sum* found;  ///< the smallest sum of the first half that has its counterpart in the second
+  Sum* found;  ///< the smallest sum of the first half whose counterpart is in the second half
 };
 
-// ---- The two sides of a merge, either in ascending order.
+// ---- The two sides of a merge, both in ascending order.
 struct Plain {
   const Sum* sums;
   std::int64_t count;
@@ -69,7 +71,8 @@ struct Counterparts {
 };
 
 // [guide: diagonal]
-/// How many of the first `diagonal` elements of a merge are the left side's, which of two equal ones goes first.
+/// Returns how many of the first `diagonal` elements of a merge are from the left side, which is first if two are
+/// equal.
 template <class Left, class Right, class Index>
 __device__ __forceinline__ Index left_share(const Left& left, const Right& right, Index left_count, Index right_count,
                                             Index diagonal) {
@@ -87,7 +90,7 @@ __device__ __forceinline__ Index left_share(const Left& left, const Right& right
 }
 // [guide: end]
 
-/// The end of every tile, a thread each.
+/// Finds the end of every tile, with one thread per tile.
 template <class Left, class Right>
 __device__ __forceinline__ void find_ends(const Left& left, const Right& right, std::int64_t* ends) {
   const std::int64_t all = left.count + right.count;
@@ -96,10 +99,10 @@ __device__ __forceinline__ void find_ends(const Left& left, const Right& right, 
   ends[tile] = left_share(left, right, left.count, right.count, min((tile + 1) * kTile, all));
 }
 
-/// A block's tile of a merge, its elements in shared memory: the left side's, then the right side's.
+/// A block's tile of a merge. Its elements are in shared memory: first those of the left side, then those of the right.
 struct Tile {
-  std::int64_t first;  ///< in the merge
-  std::int64_t left;   ///< where it begins on either side
+  std::int64_t first;  ///< first element of the tile in the merge
+  std::int64_t left;   ///< first element of the tile in the left side, and in the right side
   std::int64_t right;
   int left_count;
   int right_count;
@@ -135,7 +138,8 @@ __device__ __forceinline__ void load_tile(const Left& left, const Right& right, 
   __syncthreads();  // the tile is loaded
 }
 
-/// take(k, sum, is_left, left elements of the tile before it) for the k-th of the thread's elements, in order.
+/// Calls take(k, sum, is_left, number of left elements of the tile before it) for each of the thread's elements k, in
+/// order.
 template <class Take>
 __device__ __forceinline__ void merge_run(const Tile& tile, const Sum* sums, Take take) {
   const Sum* const left = sums;
@@ -154,7 +158,7 @@ __device__ __forceinline__ void merge_run(const Tile& tile, const Sum* sums, Tak
   }
 }
 
-// ---- The first items of both halves: a block each.
+// ---- The lists of the first items of both halves, with one block each.
 __global__ void __launch_bounds__(kSeedThreads) seed(const __grid_constant__ TwoLists call) {
   __shared__ Sum lists[2][1 << kSeedItems];
   const Half& half = call.halves[blockIdx.x];
@@ -167,7 +171,7 @@ __global__ void __launch_bounds__(kSeedThreads) seed(const __grid_constant__ Two
   if (blockIdx.x == 0 && threadIdx.x == 0) *call.found = ~Sum{0};
 }
 
-// ---- A round: the list of `done` items and the same plus the next one; both halves at once, blockIdx.y is which.
+// ---- A round: the list of `done` items, merged with itself plus the next item; blockIdx.y selects the half.
 __device__ __forceinline__ Plain without_item(const Half& half, int done) {
   return {half.sums[(half.items - done) % 2], half.counts[done]};
 }
@@ -193,7 +197,7 @@ __global__ void __launch_bounds__(kThreads) merge_round(const __grid_constant__ 
 
   Sum merged[kPerThread];
   merge_run(tile, sums, [&](int k, Sum sum, bool, int) { merged[k] = sum; });
-  __syncthreads();  // everybody has read
+  __syncthreads();  // all threads have read the tile
   const int count = tile.left_count + tile.right_count;
 #pragma unroll
   for (int k = 0; k < kPerThread; ++k) {
@@ -202,8 +206,8 @@ __global__ void __launch_bounds__(kThreads) merge_round(const __grid_constant__ 
   }
   __syncthreads();  // the tile is merged
 
-  // Sums beyond the target are left out: the tile of the last one that is not gives the length of the list. Where that is
-  // the tile's own last, what is next on either side decides.
+  // Sums above the target are left out. The tile with the last sum that is not above determines the length of the list.
+  // If it is the last sum of its tile, the next sums on both sides decide.
   Sum* const to = half.sums[(half.items - done - 1) % 2] + tile.first;
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) {
     if (sums[i] > call.target) continue;
@@ -237,7 +241,7 @@ __global__ void __launch_bounds__(kThreads) search(const __grid_constant__ TwoLi
   const Counterparts right = counterparts(call);
   if (std::int64_t{blockIdx.x} * kTile >= left.count + right.count) return;
   const Tile tile = tile_of(left, right, call.halves[0].ends);
-  // What lies before the tile on the left may be what its first counterpart is equal to. No sum is as large as ~0.
+  // The tile's first counterpart may be equal to the left sum before the tile. No sum is as large as ~0.
   const Sum before = tile.left > 0 ? left[tile.left - 1] : ~Sum{0};
   load_tile(left, right, tile, sums);
   merge_run(tile, sums, [&](int, Sum sum, bool is_left, int l) {
@@ -245,15 +249,15 @@ __global__ void __launch_bounds__(kThreads) search(const __grid_constant__ TwoLi
   });
 }
 
-// ---- On the host.
+// ---- Host code.
 constexpr std::int64_t kHeadBytes = 1024;  // `found`, then the counts of both halves
 static_assert(sizeof(Sum) + 2 * (kMostHalf + 1) * sizeof(std::int64_t) <= kHeadBytes);
 
-/// Sums that a half of so many items may have, in each of its two arrays.
+/// Maximum number of sums of a half with `items` items, in each of its two arrays.
 constexpr std::int64_t whole_of(int items) { return std::int64_t{1} << items; }
 constexpr std::int64_t previous_of(int items) { return std::int64_t{1} << std::max(items - 1, 0); }
 constexpr std::int64_t tiles_of(std::int64_t sums) { return (sums + kTile - 1) / kTile; }
-/// Of `ends`: as many as the longest merge has tiles, which for the first half is the search.
+/// Size of `ends`: the number of tiles of the longest merge. For the first half, this is the search.
 constexpr std::int64_t ends_of(int left, int right) { return tiles_of(whole_of(left) + whole_of(right)); }
 
 constexpr std::int64_t scratch_of(int left, int right) {
@@ -263,7 +267,7 @@ constexpr std::int64_t scratch_of(int left, int right) {
 
 unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
-/// Puts all of it into the stream, for halves of so many items.
+/// Enqueues all kernels in the stream, for halves of `left` and `right` items.
 cudaError_t launch_all(const TwoLists& lists, int left, int right, gpu::Stream stream) {
   cudaError_t error = cudaSuccess;
   const auto launch_next = [&](dim3 blocks, int threads, auto kernel, auto... more) {
@@ -271,7 +275,7 @@ cudaError_t launch_all(const TwoLists& lists, int left, int right, gpu::Stream s
     if (error == cudaSuccess) error = gpu::detail::launch(grid, kernel, lists, more...);
   };
   launch_next(2, kSeedThreads, seed);
-  for (int done = kSeedItems; done < right; ++done) {  // the second half is not the shorter one
+  for (int done = kSeedItems; done < right; ++done) {  // the second half is at least as long as the first
     const auto tiles = static_cast<unsigned>(tiles_of(whole_of(done + 1)));
     launch_next({blocks_of(tiles), 2}, kThreads, find_round_ends, done);
     launch_next({tiles, 2}, kThreads, merge_round, done);
@@ -339,7 +343,7 @@ namespace upsweep::impl::subset_sum {
 namespace {
 
 const char* two_list_refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
-  return call.n > kTwoListItems ? "has a list of 2^(n/2) sums: for up to 64 items" : one_sum_refusal(call);
+  return call.n > kTwoListItems ? "makes lists of 2^(n/2) sums: supports at most 64 items" : one_sum_refusal(call);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/instance.cpp: the subset-sum problem as the climber sees it: items and a target, bitmaps or decisions, and
-// whether these are right; std::bitset beside them.
+// problems/subset_sum/instance.cpp: makes the instances of a ladder run, fills bitmaps or decides, and checks the
+// results; also times std::bitset.
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -33,27 +33,27 @@ constexpr std::int64_t kSeed = 12;
 constexpr std::int64_t kLargest = 10'000'000;
 constexpr std::int64_t kSmallTarget = 25'000'000;
 constexpr std::int64_t kDenseTarget = 1'000'000'000;
-// Up to so many sums of items a bitmap is checked sum by sum: a second.
+// Maximum number of item-sums for which a bitmap is checked sum by sum: one second.
 constexpr double kMostChecked = 2e9;
-// Of less than that nobody needs an estimate: a tenth of a second by the slowest rung.
+// Minimum number of item-sums for which a time is estimated: a tenth of a second by the slowest rung.
 constexpr double kLeastEstimated = 1e8;
-// A bitmap of that many bits is 16 GB: beyond, the target is only decided about.
+// A bitmap of this number of bits is 16 GB: with a larger target, rungs only decide.
 constexpr std::int64_t kMostBits = std::int64_t{1} << 37;
 
 struct Items {
-  std::string name = {};  ///< of real ones
+  std::string name = {};  ///< of real items
   std::vector<std::int64_t> values = {};
   std::int64_t target = 0;
-  bool fills = true;  ///< the bitmap can be had; else only the target is decided about
+  bool fills = true;  ///< whether bitmaps are filled; otherwise rungs only decide the target
 
   [[nodiscard]] std::int64_t size() const { return std::ssize(values); }
-  /// n·(target + 1).
+  /// Returns n·(target + 1).
   [[nodiscard]] double work() const { return static_cast<double>(size()) * (static_cast<double>(target) + 1); }
   [[nodiscard]] double bitmap_bytes() const {
     return static_cast<double>(detail::words_of(target)) * sizeof(std::uint64_t);
   }
 
-  /// A smaller instance of the same kind, on which a bitmap can be checked sum by sum.
+  /// Returns a smaller instance of the same kind, on which a bitmap can be checked sum by sum.
   [[nodiscard]] Items shrunk() const {
     const double factor = std::max(work() / kMostChecked, 1.0);
     const auto shrink = [&](std::int64_t value) {
@@ -65,7 +65,7 @@ struct Items {
     for (std::int64_t& item : small.values) item = shrink(item);
     return small;
   }
-  /// A sum near the target that some of the items have.
+  /// Returns a sum near the target that some of the items add up to.
   [[nodiscard]] std::int64_t reachable_near() const {
     std::int64_t sum = 0;
     for (const std::int64_t item : values) {
@@ -75,7 +75,7 @@ struct Items {
   }
 };
 
-/// Of n·(target + 1) sums, the share that can be reached when their item's turn comes.
+/// Returns the fraction of the n·(target + 1) sums that can be reached when their item is added.
 double window(const Items& items) {
   std::vector<std::int64_t> ascending = items.values;
   std::sort(ascending.begin(), ascending.end());
@@ -88,8 +88,8 @@ double window(const Items& items) {
   return reached / items.work();
 }
 
-/// "" or what is wrong with a bitmap too large to be checked sum by sum: sums of random subsets that are missing, sums
-/// below the least item that are there.
+/// Checks a bitmap that is too large to be checked sum by sum. Returns "" or the error: missing sums of random subsets,
+/// or set bits below the smallest item.
 std::string wrong_in_bitmap(const Items& items, const std::uint64_t* sums) {
   const std::int64_t least = *std::min_element(items.values.begin(), items.values.end());
   for (std::int64_t sum = 1; sum < std::min(least, items.target + 1); ++sum) {
@@ -98,7 +98,7 @@ std::string wrong_in_bitmap(const Items& items, const std::uint64_t* sums) {
   std::mt19937_64 random(46);
   for (int i = 0; i < 10000; ++i) {
     std::int64_t sum = 0;
-    const auto share = random() % 64;  // so many of 64 items
+    const auto share = random() % 64;  // the subset has about this number of 64 items
     for (const std::int64_t item : items.values) {
       if (random() % 64 <= share && item <= items.target - sum) sum += item;
     }
@@ -116,13 +116,13 @@ class SubsetInstance final : public Instance {
   [[nodiscard]] std::vector<HostArray> arrays() override {
     return {{sums_.data(), sums_.size() * std::int64_t{sizeof(std::uint64_t)}, true}};
   }
-  /// A large bitmap is checked on fewer sums first.
+  /// A large bitmap is first checked on fewer sums.
   [[nodiscard]] int fills() const override { return items_.fills && items_.work() > kMostChecked ? 2 : 1; }
   void fill(int which) override;
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override { return run_by(policy, at, n); }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override { return run_by(policy, at, n); }
   void run_guest(int threads, Arrays at, std::int64_t n) override { run_guest_on(now_, threads, at, n); }
-  /// A guest fills bitmaps.
+  /// A guest only fills bitmaps.
   [[nodiscard]] bool takes(const RungInfo& rung) const override {
     return Instance::takes(rung) && (items_.fills || !is_guest(rung));
   }
@@ -156,14 +156,14 @@ class SubsetInstance final : public Instance {
   [[nodiscard]] std::optional<bool> expected_decision() const;
 
   Items items_;
-  Items now_;  // what is filled: items_, or the smaller one that is checked sum by sum
+  Items now_;  // the current instance: items_, or the smaller one that is checked sum by sum
   int per_thread_;
   cpu::Pages<std::uint64_t> sums_;
-  cpu::Pages<std::uint64_t> agreed_;    // what all rungs must agree on, of a bitmap too large to be checked
-  std::vector<std::uint8_t> expected_;  // of now_, where it can be checked
-  std::optional<bool> reachable_;       // what all rungs must agree on
+  cpu::Pages<std::uint64_t> agreed_;    // the bitmap that all rungs must agree on, if it is too large to be checked
+  std::vector<std::uint8_t> expected_;  // the sums of now_, if they can be checked
+  std::optional<bool> reachable_;       // the decision that all rungs must agree on
   bool decision_ = false;               // of the last run that decided
-  // find_subset by the rung and at the place of the last run that decided.
+  // Runs find_subset with the rung and the device of the last run that decided.
   std::function<SubsetSum(std::int64_t target, bool witness)> find_;
 };
 
@@ -175,7 +175,7 @@ SubsetInstance::SubsetInstance(Items items, int per_thread)
   const std::int64_t largest = *std::max_element(items_.values.begin(), items_.values.end());
   group.title = "subset-sum of " + grouped(items_.size()) + " items up to " + grouped(largest);
   group.lines.push_back((items_.fills ? "every sum up to " : "one target: ") + grouped(items_.target));
-  if (items_.name.empty()) group.lines.push_back("generated with seed " + std::to_string(kSeed));
+  if (items_.name.empty()) group.lines.push_back("items generated with seed " + std::to_string(kSeed));
   group.input = items_.name;
   group.n = items_.size();
   group.facts = {{"target", items_.target},
@@ -185,7 +185,7 @@ SubsetInstance::SubsetInstance(Items items, int per_thread)
   if (!items_.fills) return;
   const double reached = window(items_);
   std::array<char, 96> text{};
-  (void)std::snprintf(text.data(), text.size(), "a bitmap of %s; of all sums %.2f can be reached when an item comes",
+  (void)std::snprintf(text.data(), text.size(), "a bitmap of %s; %.2f of all sums can be reached when an item is added",
                       bytes_text(items_.bitmap_bytes()).c_str(), reached);
   group.lines.emplace_back(text.data());
   group.limit_bytes = 2 * items_.bitmap_bytes();
@@ -208,7 +208,7 @@ std::string_view SubsetInstance::run_by(const AnyPolicy& policy, Arrays at, std:
     call.per_thread = per_thread_;
     return detail::run_reachable_sums(policy, call);
   }
-  // A rung by itself does all the work.
+  // Without reductions, the rung does all the work.
   find_ = [this, policy](std::int64_t target, bool witness) {
     return find_subset(policy, items_.values, target, {.witness = witness, .reduce = false});
   };
@@ -229,18 +229,19 @@ std::string SubsetInstance::wrong_bitmap() {
     agreed_ = cpu::Pages<std::uint64_t>(sums_.size());
     std::memcpy(agreed_.data(), sums_.data(), bytes);
   }
-  if (std::memcmp(agreed_.data(), sums_.data(), bytes) != 0) return "another bitmap than the rungs above";
+  if (std::memcmp(agreed_.data(), sums_.data(), bytes) != 0) return "bitmap differs from that of the rungs above";
   return wrong_in_bitmap(items_, sums_.data());
 }
 
-/// What the bitmap says about the target, where there is one.
+/// Returns the decision that follows from the bitmap, if there is one.
 std::optional<bool> SubsetInstance::expected_decision() const {
   if (!expected_.empty() && now_.target == items_.target) return expected_.back() != 0;
   if (agreed_.size() == 0) return std::nullopt;
   return has(agreed_.data(), items_.target);
 }
 
-/// One sum that is there, whose items are added up again, and the target, about which all must agree.
+/// Checks two decisions: a reachable sum, whose items are added up again, and the target, about which all rungs must
+/// agree.
 std::string SubsetInstance::wrong_decision() {
   const std::int64_t near = items_.reachable_near();
   const SubsetSum found = find_(near, true);
@@ -248,11 +249,11 @@ std::string SubsetInstance::wrong_decision() {
   for (const std::int64_t i : found.indices) sum += items_.values[static_cast<std::size_t>(i)];
   if (!found || sum != near) return "does not find " + std::to_string(near);
   if (!reachable_) reachable_ = expected_decision().value_or(decision_);
-  return decision_ == *reachable_ ? "" : "another decision than the rungs above";
+  return decision_ == *reachable_ ? "" : "decision differs from that of the rungs above";
 }
 
-/// By the plan where sums are listed; else by a run on a fraction of the items and of the target: what a rung does grows
-/// with both.
+/// Estimates a time by the plan, if sums are listed. Otherwise it runs a fraction of the items and of the target: a
+/// rung's work grows with both.
 std::optional<double> SubsetInstance::estimate(const RungInfo& rung) {
   constexpr std::int64_t kItems = 8;
   if (rung.backend() == Backend::cuda) return 0;
@@ -275,14 +276,15 @@ std::optional<double> SubsetInstance::estimate(const RungInfo& rung) {
   return seconds * items_.work() / small.work();
 }
 
-// ----------------------------------------------------------------------------------------------------- beside the rungs
+// --------------------------------------------------------------------------------------------------------- std::bitset
 
-/// The same as C++ programmers write it; for the targets of the usual instances, as its length belongs to its type.
+/// Does the same as C++ programmers write it, for the targets of the usual instances, because the length is part of its
+/// type.
 template <std::int64_t kTarget>
 void bitset_shift_or(const std::vector<std::int64_t>& items) {
   using Bits = std::bitset<static_cast<std::size_t>(kTarget) + 1>;
   static const auto sums = std::make_unique<Bits>();
-  static const auto moved = std::make_unique<Bits>();  // sums << item would be on the stack, too large for it
+  static const auto moved = std::make_unique<Bits>();  // sums << item would be too large for the stack
   sums->reset();
   sums->set(0);
   for (const std::int64_t item : items) {
@@ -295,7 +297,7 @@ void bitset_shift_or(const std::vector<std::int64_t>& items) {
 std::vector<Peer> SubsetInstance::peers() {
   const bool small = items_.target == kSmallTarget;
   if (!items_.fills || !(small || items_.target == kDenseTarget)) return {};
-  // Its time is the same for every item: of many, ten are timed.
+  // Its time is the same for every item: at most ten items are timed.
   const auto timed = std::min<std::int64_t>(items_.size(), 10);
   Peer peer{.row = {.rung = {.id = "std::bitset",
                              .idea = "sums |= sums << item",
@@ -312,7 +314,7 @@ std::vector<Peer> SubsetInstance::peers() {
   return {peer};
 }
 
-/// The solver, which reduces the instance first and chooses the rung.
+/// Times the solver, which first reduces the instance and chooses the rung.
 void SubsetInstance::finish(int threads) {
   const Policy policy = par.with_threads(threads);
   const auto find = [&](std::int64_t target, bool witness) {
@@ -334,7 +336,7 @@ void SubsetInstance::finish(int threads) {
                  {"the API finds the items of " + grouped(found), contenders[1].median()}};
 }
 
-// ------------------------------------------------------------------------------------------------------- what is asked
+// ----------------------------------------------------------------------------------------------------------- instances
 
 Items generated_items(std::int64_t n, std::int64_t largest, std::int64_t target) {
   std::mt19937_64 random(static_cast<std::uint64_t>(kSeed));
@@ -347,7 +349,8 @@ Items generated_items(std::int64_t n, std::int64_t largest, std::int64_t target)
   return items;
 }
 
-/// For lists. The target is one more than the sum of every other item: mostly no sum, so that the whole search is timed.
+/// Makes an instance for lists. The target is one more than the sum of every other item. It is rarely reachable, so
+/// that the whole search is timed.
 Items list_items(std::int64_t n) {
   Items items = generated_items(n, std::int64_t{1} << 57, 1);
   for (std::size_t i = 0; i < items.values.size(); i += 2) items.target += items.values[i];
@@ -355,11 +358,11 @@ Items list_items(std::int64_t n) {
   return items;
 }
 
-/// Throws invalid_argument where a value does not fit once it has that many decimals.
+/// Scales a value by 10^digits. Throws invalid_argument if it overflows.
 std::int64_t scaled(std::int64_t value, int digits, std::string_view what) {
   for (int i = 0; i < digits; ++i) {
     if (!__builtin_mul_overflow(value, 10, &value)) continue;
-    throw Error(Code::invalid_argument, std::string(what) + " is too large with the most decimals that occur");
+    throw Error(Code::invalid_argument, std::string(what) + " is too large when scaled to the maximum of decimals");
   }
   return value;
 }
@@ -368,9 +371,9 @@ Items real_items(const ClimbRequest& request) {
   const Column& column = request.input[0];
   const std::optional<Setting> target = setting(request, "target");
   if (column.count == 0) throw Error(Code::empty, column.name + ": has no items to climb on");
-  if (!target) throw Error(Code::invalid_argument, "--input needs a --target to climb to");
+  if (!target) throw Error(Code::invalid_argument, "--input needs a --target");
   if (setting(request, "largest")) {
-    throw Error(Code::invalid_argument, "--largest is of items that are generated: leave it or --input out");
+    throw Error(Code::invalid_argument, "--largest applies only to generated items: omit it or --input");
   }
   const auto* const values = static_cast<const std::int64_t*>(column.data.get());
   const int scale = std::max(column.scale, target->scale);
@@ -394,7 +397,7 @@ Items sized_items(const ClimbRequest& request, std::int64_t n) {
   return generated_items(n, largest, target.value);
 }
 
-/// The instance of "Subset sum on a GPU", a dense one, and one for lists.
+/// Returns the instance of "Subset sum on a GPU", a dense one, and one for lists.
 std::vector<Items> usual_items(Backend backend) {
   return {generated_items(10, kLargest, kSmallTarget), generated_items(1000, kLargest, kDenseTarget),
           list_items(backend == Backend::cpu ? 56 : 60)};

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/list.cpp: the first few solutions in order: a search through the choices that skips those without one.
+// problems/subset_sum/list.cpp: lists the first few solutions in order: a search that skips choices without a solution.
 //
-// With item after item taken first and left out then, solutions come in the order of subset_sum.hpp. What is asked at each
-// step, whether the items still to come can add up to the rest, is looked up: in a bitmap for each item, of the sums of
-// those after it (n·S bits, and every solution then takes n steps); or, where those would be too large, only in the
-// middle, in the sorted sums of the second half, so that up to 2^(n/2) choices of the first half are walked through.
+// Each item is first taken, then left out. So solutions are found in the order of subset_sum.hpp. Each step must know
+// whether the items after it can add up to the rest of the target. There are two ways to look this up:
+// - A bitmap for each item, of the sums of the items after it: n·S bits. Every solution then takes n steps.
+// - If bitmaps would be too large, a look-up only in the middle of the items, in the sorted sums of the second half.
+// Then up to 2^(n/2)
+//   choices of the first half are tried.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -35,26 +37,26 @@ std::string too_many(std::int64_t n) {
   return "lists solutions of up to " + std::to_string(kMostInHalves) + " items, not " + std::to_string(n);
 }
 
-/// Throws unknown_rung and unsupported for a rung that does not list the solutions of so many items.
+/// Throws unknown_rung, or unsupported for a rung that cannot list the solutions of n items.
 void require_way(const Policy& policy, std::int64_t n) {
   if (policy.rung.empty()) return;
   (void)subset_sum_rung({}, policy);
   if (policy.rung == kByBitmaps || (policy.rung == kByHalves && n <= kMostInHalves)) return;
   if (policy.rung == kByHalves) throw Error(Code::unsupported, std::string(kByHalves) + " " + too_many(n));
-  throw Error(Code::unsupported, std::string(policy.rung) + ": several solutions are found by " +
-                                     std::string(kByBitmaps) + " and " + std::string(kByHalves) + " only");
+  throw Error(Code::unsupported, std::string(policy.rung) + ": does not list several solutions; use " +
+                                     std::string(kByBitmaps) + " or " + std::string(kByHalves) + " instead");
 }
 
-/// The items up to the target in their own order, divided by what they have in common.
+/// The items up to the target in their original order, divided by their gcd.
 struct Items {
   std::vector<std::int64_t> values;
   std::vector<std::int64_t> positions;
-  std::vector<std::int64_t> rests;  // rests[i]: of the items from i on; one more than there are items
+  std::vector<std::int64_t> rests;  // rests[i]: sum of the items from i on; one more element than there are items
   std::int64_t target;
   bool impossible;
-  std::vector<std::string> steps;  // what was left out, as text
+  std::vector<std::string> steps;  // the reductions, as text
 
-  /// Throws Error for a policy or an instance that cannot be.
+  /// Throws Error for an invalid policy or instance.
   Items(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t sum) : target(sum) {
     require_policy(policy);
     const impl::subset_sum::Instance checked(items, n, target, {.reduce = false});
@@ -85,13 +87,13 @@ void report(const SearchProgress& progress, double done) {
   if (progress && !progress(done)) throw Error(Code::interrupted, "the search was interrupted");
 }
 
-// Of the work, as it is reported, where there are bitmaps: how long the search will be is not known.
+// The share of the reported work for making bitmaps: the length of the search is not known.
 constexpr double kShareOfTables = 0.5;
 
-/// Where solutions go; full, there may be as many as asked for.
+/// Collects solutions; full once it has the requested number.
 class Solutions {
  public:
-  /// The progress reported continues from `begin`. Solutions may take what memory is left by now.
+  /// The reported progress continues from `begin`. Solutions may use the memory that is available now.
   Solutions(const Items& items, std::int64_t count, const SearchProgress& progress, double begin)
       : items_(items),
         count_(count),
@@ -106,7 +108,7 @@ class Solutions {
     return item;
   }
   [[nodiscard]] bool any_taken() const { return !taken_.empty(); }
-  /// Throws interrupted, now and then.
+  /// Counts a step. Reports the progress now and then, which may throw interrupted.
   void count_step() {
     constexpr std::int64_t kAskEvery = 1 << 17;  // a millisecond
     if (++steps_ % kAskEvery != 0) return;
@@ -128,7 +130,7 @@ class Solutions {
   [[nodiscard]] std::vector<std::vector<std::int64_t>> found() && { return std::move(found_); }
 
  private:
-  // Bytes: an allocation's own, and its vector three times, for the moment when the vector grows.
+  // Bytes: an allocation's overhead, and its vector three times, for the moment when the outer vector grows.
   static constexpr std::size_t kPerSolution = 32 + 3 * sizeof(std::vector<std::int64_t>);
   const Items& items_;
   std::int64_t count_;
@@ -141,9 +143,9 @@ class Solutions {
   std::vector<std::vector<std::int64_t>> found_;
 };
 
-// ------------------------------------------------------------------------------------------------ a bitmap for each item
+// ---------------------------------------------------------------------------------------------- a bitmap for each item
 
-/// Bits of the bitmap of the items from i on.
+/// Returns the largest sum of the bitmap of the items from i on.
 std::int64_t most_from(const Items& items, std::size_t i) { return std::min(items.target, items.rests[i]); }
 
 double bitmap_bytes(const Items& items) {
@@ -158,7 +160,7 @@ class Bitmaps {
   Bitmaps(const Items& items, const Policy& policy, const SearchProgress& progress) : items_(items) {
     const auto& kernels = cpu::bit_kernels(policy.isa);
     const std::size_t n = items.values.size();
-    // One after another, with a word before the first that the kernel reads.
+    // Bitmaps are stored one after another, with a word before the first that the kernel reads.
     std::int64_t words = 1;
     for (std::size_t i = 0; i <= n; ++i) {
       places_.push_back(words);
@@ -173,16 +175,16 @@ class Bitmaps {
       std::copy_n(sums(i + 1), before, sums(i));
       const std::int64_t whole = items.values[i] / 64;
       const auto shift = static_cast<int>(items.values[i] % 64);
-      // The lowest word has nothing below it, whatever lies there in memory.
+      // There is no sum below the lowest word, whatever the memory there contains.
       sums(i)[whole] |= sums(i + 1)[0] << shift;
       const std::int64_t moved = std::min(before, count - whole);
       kernels.shift_or(sums(i) + whole + 1, sums(i + 1) + 1, moved - 1, shift);
-      // What the last word loses upward goes into the next one, if that is still of interest.
+      // The bits that are shifted out of the last word go into the next word, if it is part of the bitmap.
       if (shift != 0 && whole + moved < count) sums(i)[whole + moved] |= sums(i + 1)[moved - 1] >> (64 - shift);
     }
   }
 
-  /// Keeps every solution; there is one. Whatever is left at any step can be reached.
+  /// Keeps every solution; there is at least one. The rest is reachable at every step.
   void walk(Solutions& solutions) const {
     std::int64_t rest = items_.target;
     std::size_t i = 0;
@@ -194,7 +196,7 @@ class Bitmaps {
         rest -= items_.values[i];
       }
       solutions.keep();
-      // Back to the last item taken without which the rest can be reached, too.
+      // Go back to the last taken item without which the rest is also reachable.
       do {
         if (solutions.full() || !solutions.any_taken()) return;
         solutions.count_step();
@@ -212,15 +214,15 @@ class Bitmaps {
   [[nodiscard]] const Word* sums(std::size_t i) const { return words_.data() + places_[i]; }
 
   const Items& items_;
-  std::vector<std::int64_t> places_;  // of each bitmap
+  std::vector<std::int64_t> places_;  // position of each bitmap
   cpu::Pages<Word> words_;
 };
 
-// --------------------------------------------------------------------------------------------------------------- halves
+// -------------------------------------------------------------------------------------------------------------- halves
 
 double half_bytes(const Items& items) { return std::ldexp(16.0, static_cast<int>((items.count() + 1) / 2)); }
 
-/// Items first … last - 1, the second half of them as a list of sums and, for what is found there, as halves again.
+/// Items first … last - 1. The second half is a list of sums and, to find its items, is itself divided into halves.
 class Halves {
  public:
   Halves(const Items& items, std::size_t first, std::size_t last, const SearchProgress& progress)
@@ -238,7 +240,7 @@ class Halves {
     if (middle_ < last) second_ = std::make_unique<Halves>(items, middle_, last, progress);
   }
 
-  /// Keeps every solution for the rest; `share` is how much of the whole search this is, 0 where it is not reported.
+  /// Keeps every solution for the rest. `share` is this call's share of the whole search; 0 if it is not reported.
   void walk(std::int64_t rest, Solutions& solutions, const SearchProgress& progress, double share) {
     done_ = 0;
     walk(first_, rest, solutions, progress, share);
@@ -272,7 +274,7 @@ class Halves {
   std::unique_ptr<Halves> second_;
 };
 
-/// The two ways to list, by what they need.
+/// Returns the costs of the two ways to list solutions.
 std::vector<SubsetSumWay> ways_to_list(const Policy& policy, const Items& items) {
   constexpr double kPerByte = 0.05e-9;  // of bitmaps
   constexpr double kPerChoice = 100e-9;
@@ -280,12 +282,12 @@ std::vector<SubsetSumWay> ways_to_list(const Policy& policy, const Items& items)
   SubsetSumWay halves{.rung = kByHalves, .bytes = half_bytes(items)};
   halves.seconds = kPerChoice * halves.bytes / 16;
   if (items.count() > kMostInHalves) halves.reason = too_many(items.count());
-  if (policy.rung == kByBitmaps) halves.reason = "not asked for";
-  if (policy.rung == kByHalves) bitmaps.reason = "not asked for";
+  if (policy.rung == kByBitmaps) halves.reason = "not requested";
+  if (policy.rung == kByHalves) bitmaps.reason = "not requested";
   return impl::subset_sum::with_memory_reasons({bitmaps, halves});
 }
 
-/// Whether one search for any solution, where that is much sooner done than the list, finds that there is none.
+/// Returns whether a single search, if it is much faster than the list, finds that there is no solution.
 bool has_none(const std::int64_t* items, std::int64_t n, std::int64_t target, double seconds,
               const SearchProgress& progress) {
   constexpr double kMuchSooner = 0.1;
@@ -301,12 +303,12 @@ bool has_none(const std::int64_t* items, std::int64_t n, std::int64_t target, do
 SubsetSums list(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                 std::int64_t count, const SearchProgress& progress) {
   if (count < 1) {
-    throw Error(Code::invalid_argument, "at least 1 solution can be asked for, not " + std::to_string(count));
+    throw Error(Code::invalid_argument, "the number of solutions must be at least 1, not " + std::to_string(count));
   }
   const Items ours(policy, items, n, target);
   SubsetSums answer{.rung = "none"};
   if (ours.impossible) return answer;
-  // walk(solutions) keeps them.
+  // walk(solutions) keeps the solutions that it finds.
   const auto found_by = [&](double begin, auto walk) {
     Solutions solutions(ours, count, progress, begin);
     walk(solutions);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/nearest.hpp: the best of the sums that a rung has met, for rungs that decide by looking at sums one by one.
+// problems/subset_sum/nearest.hpp: the best sum that a rung has found so far, for rungs that compare sums one by one.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace upsweep::impl::subset_sum {
 
-/// Sums of 64-bit items that are not negative as such: no two of them add up to 2^64 or more.
+/// A sum of nonnegative 64-bit items: no two of them add up to 2^64 or more.
 using Sum = std::uint64_t;
 
-/// The nearest sum to the target so far; of two the lower one, or the upper one, and of equal sums the one with the
-/// smallest value on the left.
+/// The nearest sum to the target so far. If two sums are equally near, it is the lower one or the upper one. If sums
+/// are equal, it is the one with the smallest value on the left.
 class Nearest {
  public:
   explicit Nearest(const detail::SubsetSumCall& call)
@@ -22,7 +22,7 @@ class Nearest {
         most_(target_ + static_cast<Sum>(call.above)),
         upper_first_(call.upper_first) {}
 
-  /// A sum, and how much of it the items on the left make up.
+  /// Adds a sum. `left` is the part of it that the items on the left make up.
   void meet(Sum sum, Sum left) {
     if (sum < least_ || sum > most_) return;
     const Sum distance = sum > target_ ? sum - target_ : target_ - sum;

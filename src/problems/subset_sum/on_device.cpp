@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/on_device.cpp: subset sums on a GPU: bitmaps in its memory, and whole instances whose first step runs there.
+// problems/subset_sum/on_device.cpp: subset sums on a GPU: bitmaps in its memory, and whole instances whose first step
+// runs there.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -22,21 +23,21 @@ using impl::subset_sum::Question;
 using impl::subset_sum::Word;
 using impl::subset_sum::words_of;
 
-/// Throws device_memory before sizes are computed that would not even fit 64 bits.
+/// Throws device_memory before sizes are computed that might not even fit 64 bits.
 void require_device_fits(std::string_view rung, const SubsetSumCall& call, int device) {
   const double bitmaps = static_cast<double>(call.target) / 8 * 2;
   const double bytes = bitmaps + impl::subset_sum::table_bytes(rung, call.n, call.target);
   const auto there = static_cast<double>(gpu::devices().at(static_cast<std::size_t>(device)).memory_bytes);
   if (bytes <= there) return;
   throw Error(Code::device_memory,
-              std::string(rung) + ": needs " + bytes_text(bytes) + " of memory, the GPU has " + bytes_text(there));
+              std::string(rung) + ": needs " + bytes_text(bytes) + " of memory; the GPU has " + bytes_text(there));
 }
 
 gpu::Policy filling(const gpu::Policy& policy, const SubsetSumCall& call) {
   return policy.rung.empty() ? policy.with_rung(impl::subset_sum::filling_rung(call.n, call.target, true)) : policy;
 }
 
-/// Fills the bitmap at call.sums, the host's, or decides.
+/// Fills the bitmap at call.sums, in host memory, or decides.
 void run_and_wait(const gpu::Policy& policy, SubsetSumCall& call) {
   SubsetSumCall there = call;
   gpu::CallOnDevice on_device(policy, there, &subset_sum_rung);
@@ -67,14 +68,14 @@ void run_and_wait(const gpu::Policy& policy, SubsetSumCall& call) {
   }
 }
 
-/// What the ways on the GPU would cost, bitmaps fetched to the host for the items.
+/// Returns the costs of the ways on the GPU. To find items, bitmaps are copied to the host.
 std::vector<SubsetSumWay> ways_on_device(const Question& question, int device) {
   const gpu::Device there = gpu::devices().at(static_cast<std::size_t>(device));
   const auto costs = gpu::tuning::tuning_for(10 * there.major + there.minor, gpu::tuning::kSubsetDeviceCosts);
   const auto memory = static_cast<double>(there.memory_bytes);
   const auto n = std::ssize(question.values);
   const double bits = static_cast<double>(question.target) + static_cast<double>(question.above) + 1;
-  // The items are found from two bitmaps on the host; the nearest of several sums from the one that was filled.
+  // Items are found from two bitmaps on the host. The nearest of several sums is found from the bitmap that was filled.
   const double on_host = question.witness ? bits / 4 : question.exact() ? 0 : bits / 8;
   const auto fits = [&](SubsetSumWay way) {
     if (way.reason.empty() && way.bytes > 0.95 * memory) {
@@ -86,7 +87,7 @@ std::vector<SubsetSumWay> ways_on_device(const Question& question, int device) {
       .rung = "cuda.bits_fused", .bytes = bits / 8 * 2, .reason = impl::subset_sum::memory_reason(on_host)};
   fused.seconds = costs.start + (question.witness ? 2 : 1) * bits * static_cast<double>(n) * costs.per_bit +
                   on_host * costs.per_byte_fetched;
-  // So few items are enumerated.
+  // cuda.slices enumerates few items.
   SubsetSumWay slices{.rung = "cuda.slices", .seconds = costs.start, .bytes = bits / 8};
   if (!question.exact()) slices.seconds += bits / 8 * costs.per_byte_fetched;
   if (n > impl::subset_sum::kSlicesItems) slices.reason = impl::subset_sum::too_many(n, impl::subset_sum::kSlicesItems);
@@ -99,7 +100,7 @@ std::vector<SubsetSumWay> ways_on_device(const Question& question, int device) {
 }
 
 impl::subset_sum::Solver solver_on(gpu::Policy policy) {
-  policy.workspace = nullptr;  // what a search needs is known step by step only
+  policy.workspace = nullptr;  // the memory that a search needs is known only step by step
   const auto ways = [=](const Question& question) { return ways_on_device(question, policy.device); };
   return {.rung = policy.rung,
           .require = [=](SubsetSumCall call) { (void)gpu::CallOnDevice(policy, call, &subset_sum_rung); },
@@ -112,7 +113,7 @@ impl::subset_sum::Solver solver_on(gpu::Policy policy) {
                 }
               },
           .ways = ways,
-          // Mostly small: it runs wherever it is done soonest.
+          // The rest is mostly small: it runs wherever it is fastest.
           .ways_left =
               [=](const Question& question) {
                 std::vector<SubsetSumWay> all = impl::subset_sum::ways_for(question);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/subset_sum/plan.cpp: the cost model: seconds and bytes of each rung by number of items, target and threads.
 //
-// Measured on two cores of a Xeon at 2.5 GHz; it is the ratios that choose. See README.md.
+// The costs were measured on two cores of a Xeon at 2.5 GHz; only their ratios affect the choice. See README.md.
 #include "problems/subset_sum/plan.hpp"
 
 #include <algorithm>
@@ -31,11 +31,12 @@ constexpr double kStartWithMemory = kCosts.start_with_memory;
 constexpr double kStartOfClasses = kCosts.start_of_classes;
 constexpr double kCachedBits = kCosts.cached_bits;
 constexpr std::int64_t kAloneFrom = kCosts.alone_from;
-constexpr int kLeastThreads = 16;  // whose lists are counted as memory
+constexpr int kLeastThreads = 16;  // the memory for the lists of at least 16 threads is counted
 
 double power_of_two(std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); }
 
-/// Bytes that a bitmap's items touch, with i of them in only sums up to theirs can be there, and the seconds for it.
+/// The bytes of a bitmap that its items access, and the seconds for it. With i items added, only sums up to theirs are
+/// set.
 struct Touched {
   double seconds = 0;
   double bytes = 0;
@@ -90,7 +91,8 @@ SubsetSumWay schroeppel_shamir(const Question& question) {
 
 SubsetSumWay bits_simd(const Question& question) {
   SubsetSumWay way{.rung = "cpu.bits_simd"};
-  // Which items: another bitmap, of some of the items, and what it is made from, next to what was kept; about as long again.
+  // Finding the items needs another bitmap of some of the items, its source, and the checkpoints. It takes about as
+  // long as the decision.
   way.bytes = bitmap_bytes(question) * (question.witness ? 2 + static_cast<double>(checkpoints_for(question)) : 1);
   way.seconds = kStartWithMemory + touched(question).seconds * (question.witness ? 2 : 1) + kPerNewByte * way.bytes;
   return way;
@@ -105,13 +107,13 @@ SubsetSumWay table(std::string_view rung, const Question& question) {
   return way;
 }
 
-/// Below that the memory available is not checked.
+/// Below this number of bytes, the available memory is not checked.
 constexpr double kAlwaysThere = 256e6;
 
 }  // namespace
 
 std::string too_many(std::int64_t n, std::int64_t most) {
-  return "for up to " + std::to_string(most) + " items, not " + std::to_string(n);
+  return "supports at most " + std::to_string(most) + " items, not " + std::to_string(n);
 }
 
 std::string memory_reason(double bytes) {
@@ -145,7 +147,7 @@ SubsetSumWay way_of(std::string_view rung, const Question& question) {
     if (way.rung == rung) return way;
   }
   if (rung == "cpu.table" || rung == "cpu.columns" || rung == "cpu.threads") return table(rung, question);
-  SubsetSumWay way = bits_simd(question);  // of the same bitmaps
+  SubsetSumWay way = bits_simd(question);  // other rungs use the same bitmaps
   way.rung = rung;
   return way;
 }
@@ -167,8 +169,8 @@ SubsetSumWay choose(const std::vector<SubsetSumWay>& ways) {
 
 std::int64_t checkpoints_for(const Question& question) {
   constexpr std::int64_t kItemsApart = 64;  // a copy takes as long as about ten items
-  constexpr std::int64_t kMost = 7;         // by then what is left to search for takes a quarter of the decision
-  constexpr double kMostBytes = 4e9;        // a constant, so that the answer does not depend on what else is running
+  constexpr std::int64_t kMost = 7;         // then the remaining search takes a quarter of the decision's time
+  constexpr double kMostBytes = 4e9;        // a constant, so that the answer does not depend on other processes
   if (!question.witness) return 0;
   const double bytes = bitmap_bytes(question);
   const std::int64_t wanted = std::min(std::ssize(question.values) / kItemsApart - 1, kMost);

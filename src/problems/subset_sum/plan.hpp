@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/plan.hpp: what each way to search an instance would cost, and which one is taken.
+// problems/subset_sum/plan.hpp: the cost of each way to search an instance, and the choice of one.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace upsweep::impl::subset_sum {
 
-/// What the cost of a search depends on.
+/// The parameters of the cost of a search.
 struct Question {
   const std::vector<std::int64_t>& values;  ///< ascending
   std::int64_t target = 0;
@@ -22,31 +22,31 @@ struct Question {
   [[nodiscard]] bool exact() const { return below == 0 && above == 0; }
 };
 
-/// Every rung that may be chosen, in the order of the ladder, with its cost, or why it cannot be taken.
+/// Returns every rung that may be chosen, in the order of the ladder, with its cost or the reason why it cannot run.
 std::vector<SubsetSumWay> ways_for(const Question& question);
 
-/// "for up to 30 items, not 31".
+/// Returns "supports at most 30 items, not 31".
 std::string too_many(std::int64_t n, std::int64_t most);
 
-/// "needs 12.5 GB of memory, 8 GB are free"; empty where there is enough.
+/// Returns "needs 12.5 GB of memory, 8 GB are free", or "" if there is enough.
 std::string memory_reason(double bytes);
 
-/// The ways, those that need more memory than there is with that as the reason not to take them.
+/// Returns the ways. A way that needs more memory than there is gets this as its reason.
 std::vector<SubsetSumWay> with_memory_reasons(std::vector<SubsetSumWay> ways);
 
-/// What one rung, named, would cost.
+/// Returns the cost of one named rung.
 SubsetSumWay way_of(std::string_view rung, const Question& question);
 
 [[nodiscard]] bool any_can(const std::vector<SubsetSumWay>& ways);
 
-/// The way that takes the least time of those that can be taken. Throws out_of_memory where none can, and reports what
-/// each would need.
+/// Returns the fastest of the ways that can run. Throws out_of_memory if none can, with the memory that each would
+/// need.
 SubsetSumWay choose(const std::vector<SubsetSumWay>& ways);
 
-/// Bytes that a rung which fills a bitmap needs besides it: the table, or two columns of it.
+/// Returns the bytes that a rung that fills a bitmap needs in addition to it: the table, or two columns of it.
 double table_bytes(std::string_view rung, std::int64_t n, std::int64_t limit);
 
-/// How many copies of its bitmap cpu.bits_simd keeps during the search, to find the items.
+/// Returns the number of copies of its bitmap that cpu.bits_simd keeps during the search, to find the items.
 std::int64_t checkpoints_for(const Question& question);
 
 /// Throws out_of_memory if the way needs more memory than there is.

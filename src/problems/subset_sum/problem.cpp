@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/problem.cpp: the subset-sum ladder in order, and bitmaps of reachable sums: validated, run, failures as Errors.
-// Which rung solves an instance is plan.cpp's to say.
+// problems/subset_sum/problem.cpp: the subset-sum ladder in order, and bitmaps of reachable sums: validate, run, throw
+// failures as Errors. plan.cpp decides which rung solves an instance.
 #include <algorithm>
 #include <string>
 
@@ -16,7 +16,7 @@ using detail::SubsetSumCall;
 
 namespace impl::subset_sum {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, starting with the naive loop. Every rung is declared in the file of its name.
 extern const Rung cpu_table, cpu_columns, cpu_threads, cpu_bits, cpu_bits_simd, cpu_enumerate, cpu_meet_in_the_middle,
     cpu_schroeppel_shamir, cuda_array_ops, cuda_column, cuda_agglomerated, cuda_bits, cuda_bits_fused, cuda_slices,
     cuda_two_list;
@@ -48,7 +48,7 @@ bool tells_sides(std::string_view rung) {
 bool fills(std::string_view rung) { return !tells_sides(rung) || rung == "cpu.enumerate"; }
 
 std::string_view filling_rung(std::int64_t n, std::int64_t limit, bool on_device) {
-  // A subset costs about what 16 words of a bitmap cost that goes through memory once per item.
+  // A subset costs about the same as 16 words of a bitmap that is read from memory once per item.
   const bool few = n <= kMostEnumerated && std::int64_t{1} << n <= limit / 64 / 16 * std::max<std::int64_t>(n, 1);
   if (on_device) return n <= kSlicesItems ? "cuda.slices" : "cuda.bits_fused";
   return few ? "cpu.enumerate" : "cpu.bits_simd";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/reductions.cpp: leaves out what is too large, turns the question around, divides, and joins equal items.
+// problems/subset_sum/reductions.cpp: leaves out items that are too large, searches for the complement, divides, and
+// joins equal items.
 #include "problems/subset_sum/reductions.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ void require(bool good, const std::string& message) {
   if (!good) throw Error(Code::invalid_argument, message);
 }
 
-/// "1 item is", "3 items are".
+/// Returns "1 item is", "3 items are".
 std::string items_are(std::int64_t count) { return std::to_string(count) + (count == 1 ? " item is" : " items are"); }
 
 }  // namespace
@@ -40,26 +41,26 @@ Instance::Instance(const std::int64_t* items, std::int64_t n, std::int64_t wante
     if (__builtin_add_overflow(active_sum_, items[i], &active_sum_)) {
       throw Error(Code::overflow,
                   "the items up to the target add up to more than 2^63-1 = " + std::to_string(kMost) +
-                      ", which is the limit: item " + std::to_string(i) + " goes past it",
+                      ", the limit: item " + std::to_string(i) + " exceeds it",
                   i);
     }
     active.push_back({items[i], i});
   }
   if (const auto left = n - std::ssize(active); left > 0) {
-    steps.push_back(items_are(left) + " larger than any sum that will do: left out");
+    steps.push_back(items_are(left) + " larger than any accepted sum: left out");
   }
   impossible = target - below > active_sum_;
   if (impossible) {
-    steps.emplace_back("all items together are less than any sum that will do");
+    steps.emplace_back("all items together are less than any accepted sum");
     return;
   }
-  // The nearest to a target beyond all items is the nearest to their sum.
+  // If the target exceeds the sum of all items, the nearest sum to it is the nearest to their sum.
   if (target > active_sum_) {
     below -= target - active_sum_;
     target = active_sum_;
   }
   above = std::min(above, active_sum_ - target);
-  // Nothing is nearer than all of them, or none.
+  // The sum of all items, or of none, is the target itself: no other sum is nearer.
   if (target == active_sum_ || target == 0) below = above = 0;
   std::sort(active.begin(), active.end(), [](const Item& a, const Item& b) {
     return a.value != b.value ? a.value < b.value : a.position < b.position;
@@ -74,15 +75,15 @@ Instance::Instance(const std::int64_t* items, std::int64_t n, std::int64_t wante
   if (!impossible) join_equal(active);
 }
 
-/// Items to leave out instead of items to take, where those add up to less. Only for one sum: of two sums as near, the
-/// lower one would become the upper one.
+/// Switches the search between the items to take and the items to leave out, if the other items add up to less. This is
+/// done only for one exact sum. With a tolerance, the lower of two equally near sums would become the upper one.
 bool Instance::turn_around() {
   impossible = target - below > active_sum_;
   if (impossible || !exact() || active_sum_ - target >= target) return false;
   target = active_sum_ - target;
   complement = !complement;
-  steps.push_back((complement ? "instead of items to take, items to leave out are searched for: they add up to "
-                              : "again items to take are searched for: they add up to ") +
+  steps.push_back((complement ? "the program searches for the items to omit, not the items to take: their sum is "
+                              : "the program searches again for the items to take: their sum is ") +
                   std::to_string(target));
   return true;
 }
@@ -95,11 +96,11 @@ void Instance::leave_out_large(std::vector<Item>& items) {
   for (auto item = large; item != items.end(); ++item) {
     active_sum_ -= item->value;
     if (!complement) continue;
-    kept_.push_back(item->position);  // too large to be left out
+    kept_.push_back(item->position);  // it is too large to be left out
     kept_sum_ += item->value;
   }
   items.erase(large, items.end());
-  steps.push_back(items_are(count) + " larger than that" + (complement ? ", so not left out: taken" : ": left out"));
+  steps.push_back(items_are(count) + " larger than that" + (complement ? " and must be taken" : ": left out"));
 }
 
 void Instance::divide(std::vector<Item>& items) {
@@ -111,12 +112,13 @@ void Instance::divide(std::vector<Item>& items) {
   if (common <= 1) return;
   divisor = common;
   divide_target(common);
-  steps.emplace_back("all are multiples of " + std::to_string(common) + (impossible ? ", no sum that will do is" : ""));
+  steps.emplace_back("all are multiples of " + std::to_string(common) + (impossible ? ", no accepted sum is" : ""));
   for (Item& item : items) item.value /= common;
 }
 
-/// In units of the divisor: the multiple that is nearest to the target, and which of two multiples as far from that one is
-/// nearer to the target itself. With r over the lower multiple, the one below is nearer where r is less than half.
+/// Divides the target: finds the multiple of the divisor that is nearest to the target. If two multiples are equally
+/// far from that one, upper_first tells which is nearer to the target itself. With the target r above a multiple, the
+/// lower one is nearer if r is less than half of the divisor.
 void Instance::divide_target(std::int64_t common) {
   const std::int64_t low = (target - below) / common + ((target - below) % common != 0 ? 1 : 0);
   const std::int64_t high = (target + above) / common;
@@ -138,8 +140,8 @@ void Instance::keep(const std::vector<Item>& items) {
   }
 }
 
-/// Of three or more equal values all but one or two become pairs, which are values of their own: a value then occurs at
-/// most twice, so that there are at most about 2·sqrt(2·limit) of them, and whatever could be chosen still can.
+/// Joins three or more equal values: all except one or two become pairs, which are new values. A value then occurs at
+/// most twice. So there are at most about 2·sqrt(2·limit) values, and every choice is still possible.
 void Instance::join_equal(const std::vector<Item>& items) {
   const auto occurs_thrice = [&] {
     for (std::size_t i = 2; i < items.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/reductions.hpp: makes an instance smaller before anything is searched, and its answer that of the whole again.
+// problems/subset_sum/reductions.hpp: makes an instance smaller before the search, and converts its answer back.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace upsweep::impl::subset_sum {
 
-/// What is left to search for: which of `values` add up to a sum in target - below … target + above.
+/// The remaining search: which of `values` add up to a sum in target - below … target + above.
 class Instance {
  public:
   /// Throws not_positive, overflow and invalid_argument: see subset_sum.hpp.
   Instance(const std::int64_t* items, std::int64_t n, std::int64_t target, const SubsetSumOptions& options);
 
-  std::vector<std::int64_t> values;  ///< ascending; one may stand for several equal items
+  std::vector<std::int64_t> values;  ///< ascending; a value may represent several equal items
   std::int64_t target = 0;
   std::int64_t below = 0;
   std::int64_t above = 0;
-  bool upper_first = false;  ///< of two sums as near as each other
+  bool upper_first = false;  ///< which of two equally near sums is preferred
   std::int64_t divisor = 1;
-  bool complement = false;  ///< the search is for the items to leave out
-  bool impossible = false;  ///< no sum will do
+  bool complement = false;  ///< the program searches for the items to leave out
+  bool impossible = false;  ///< no sum is accepted
   std::vector<std::string> steps;
 
   [[nodiscard]] bool exact() const { return below == 0 && above == 0; }
-  /// Whether there is nothing left to search for: either impossible, or no item is needed.
+  /// Returns whether nothing is left to search: the instance is impossible, or no item is needed.
   [[nodiscard]] bool is_decided() const { return impossible || (exact() && target == 0) || values.empty(); }
-  /// The sum of the items that a sum of values stands for.
+  /// Returns the sum of the items that a sum of values represents.
   [[nodiscard]] std::int64_t sum_of(std::int64_t sum) const;
-  /// Positions of the items, ascending, of which values are chosen or not.
+  /// Returns the ascending positions of the items in the answer, given which values are chosen.
   [[nodiscard]] std::vector<std::int64_t> positions(const std::vector<bool>& chosen) const;
 
  private:
@@ -42,7 +42,7 @@ class Instance {
   /// A value: an item, or two values that are always chosen together.
   struct Node {
     std::int64_t value;
-    std::int64_t first;   // item's position, or of the first value in nodes_
+    std::int64_t first;   // an item's position, or the first value's index in nodes_
     std::int64_t second;  // -1: an item
   };
 
@@ -55,12 +55,12 @@ class Instance {
   void keep(const std::vector<Item>& items);
   void add_positions(std::int64_t node, std::vector<std::int64_t>& all) const;
 
-  std::vector<std::int64_t> kept_;   // positions of items that are in the answer anyway
-  std::vector<std::int64_t> spare_;  // equal items that are too many to be chosen all: in the answer if complement
+  std::vector<std::int64_t> kept_;   // positions of items that are in every answer
+  std::vector<std::int64_t> spare_;  // equal items, too many for all to be chosen: in the answer if complement
   std::vector<Node> nodes_;
   std::vector<std::int64_t> node_of_value_;
   std::int64_t kept_sum_ = 0;
-  std::int64_t active_sum_ = 0;  // of the items searched, before division
+  std::int64_t active_sum_ = 0;  // sum of the items in the search, before division
 };
 
 }  // namespace upsweep::impl::subset_sum

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/reference.hpp: the one answer that every rung of a subset sum is checked against.
+// problems/subset_sum/reference.hpp: the reference answer that every rung of a subset sum is checked against.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace upsweep::impl::subset_sum {
 
-/// expected[i]: whether some of the items add up to i, for i in 0 … limit.
+/// Returns expected[i]: whether some of the items add up to i, for i in 0 … limit.
 inline std::vector<std::uint8_t> expected_sums(const std::vector<std::int64_t>& items, std::int64_t limit) {
   const auto count = static_cast<std::size_t>(limit) + 1;
   std::vector<std::uint8_t> without(count);
@@ -23,7 +23,7 @@ inline std::vector<std::uint8_t> expected_sums(const std::vector<std::int64_t>& 
   return with;
 }
 
-/// The first sum whose bit is wrong, or that of a sum past the limit; -1: none.
+/// Returns the first sum whose bit is wrong, also past the limit, or -1.
 inline std::int64_t first_wrong(const std::vector<std::uint8_t>& expected, const std::uint64_t* sums) {
   const auto limit = static_cast<std::int64_t>(expected.size()) - 1;
   for (std::int64_t i = 0; i < (limit / 64 + 1) * 64; ++i) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/search.cpp: splits a target between two halves of the values until every half is one value.
+// problems/subset_sum/search.cpp: splits a target between two halves of the values, until every half is one value.
 //
-// A rung that works with lists returns how the target is split. One that fills bitmaps fills one for each half; a sum in
-// the first whose rest to the target is in the second is a split. The halves take as long as the whole would, and all
-// further ones together, as the targets add up to the first, as long again (H. Kellerer, U. Pferschy, D. Pisinger,
-// "Knapsack Problems", 2004, section 3.3, where only values are kept, and items found by recursion).
+// A rung that works with lists returns how the target is split. A rung that fills bitmaps fills one for each half. A
+// sum in the first whose rest to the target is in the second is a split. The two halves take as long as the whole
+// would. All further halves together take as long again, because their targets add up to the first target (H. Kellerer,
+// U. Pferschy, D. Pisinger, "Knapsack Problems", 2004, section 3.3, where only values are kept and items are found by
+// recursion).
 #include "problems/subset_sum/search.hpp"
 
 #include <algorithm>
@@ -21,7 +22,7 @@
 namespace upsweep::impl::subset_sum {
 namespace {
 
-/// The bits the other way round.
+/// Returns the bits in reverse order.
 Word reversed(Word word) {
   word = __builtin_bswap64(word);
   word = (word >> 4 & 0x0F0F0F0F0F0F0F0FU) | (word & 0x0F0F0F0F0F0F0F0FU) << 4;
@@ -29,7 +30,7 @@ Word reversed(Word word) {
   return (word >> 1 & 0x5555555555555555U) | (word & 0x5555555555555555U) << 1;
 }
 
-/// Bits first … first + 63 of a bitmap of the sums 0 … most; what lies outside is 0.
+/// Returns bits first … first + 63 of a bitmap of the sums 0 … most; bits outside are 0.
 Word window(const Word* sums, std::int64_t most, std::int64_t first) {
   if (first <= -64 || first > most) return 0;
   const std::int64_t word = first >= 0 ? first / 64 : -1;
@@ -39,7 +40,7 @@ Word window(const Word* sums, std::int64_t most, std::int64_t first) {
   return shift == 0 ? low : low >> shift | high << (64 - shift);
 }
 
-/// The smallest sum on the left whose rest to the target is one on the right, or kNoSum.
+/// Returns the smallest sum on the left whose rest to the target is a sum on the right, or kNoSum.
 std::int64_t least_split(const Word* left, std::int64_t left_most, const Word* right, std::int64_t right_most,
                          std::int64_t target) {
   for (std::int64_t w = std::max<std::int64_t>(target - right_most, 0) / 64; w < words_of(left_most); ++w) {
@@ -51,7 +52,7 @@ std::int64_t least_split(const Word* left, std::int64_t left_most, const Word* r
   return kNoSum;
 }
 
-/// Some values with their places in the whole.
+/// Some values with their positions in the whole instance.
 struct Values {
   std::vector<std::int64_t> values;
   std::vector<std::size_t> places;
@@ -62,21 +63,22 @@ struct Values {
   }
 };
 
-/// The sums 0 … most.
+/// A bitmap of the sums 0 … most.
 struct Bitmap {
   std::int64_t most;
   cpu::Pages<Word> bits;
 };
 
-/// Values of which some are taken, and some stay open to make up the rest.
+/// A guess: some values are taken, and some stay open to make up the rest.
 struct Likely {
   Values open;
   std::vector<std::size_t> taken;
   std::int64_t rest = 0;
-  std::int64_t half = 0;  ///< of the sum of the open ones
+  std::int64_t half = 0;  ///< half of the sum of the open values
 };
 
-/// Rungs do not throw: what the progress throws is kept until they are back.
+/// Runs a rung and reports the progress. Rungs do not throw: an exception of the progress is kept until the rung
+/// returns.
 void run_reporting(const Search& search, detail::SubsetSumCall& call, std::string_view rung, ProgressRange range) {
   std::exception_ptr thrown;
   const detail::SearchProgress progress = [&](double done) {
@@ -108,7 +110,7 @@ SubsetSumWay choose_way(const Search& search, const std::vector<std::int64_t>& v
   return choose(search.solver.ways_left({.values = values, .target = target, .witness = true}));
 }
 
-/// The values' sums up to the target, or to what all of them add up to.
+/// Fills a bitmap of the values' sums up to the target, or up to the sum of all values.
 Bitmap fill(const Search& search, const std::int64_t* values, std::int64_t n, std::int64_t target,
             std::string_view rung, ProgressRange range) {
   std::int64_t most = 0;
@@ -119,7 +121,7 @@ Bitmap fill(const Search& search, const std::int64_t* values, std::int64_t n, st
   return sums;
 }
 
-/// What the first left_count values make up of the target.
+/// Returns how much of the target the first left_count values make up.
 std::int64_t split(const Search& search, const Values& values, std::int64_t target, ProgressRange range,
                    std::size_t& left_count) {
   const std::string_view rung = choose_way(search, values.values, target).rung;
@@ -137,9 +139,9 @@ std::int64_t split(const Search& search, const Values& values, std::int64_t targ
   return least_split(lower.bits.data(), lower.most, upper.bits.data(), upper.most, target);
 }
 
-/// Toggles chosen[] for values that add up to the target, which some do.
+/// Toggles chosen[] for some values that add up to the target; they must exist.
 void toggle(const Search& search, Values values, std::int64_t target, ProgressRange range, std::vector<bool>& chosen) {
-  // Values that are too large are out, and where less is left out than taken, that is what is looked for.
+  // Values above the target are left out. If the values to leave out add up to less than the target, they are searched.
   for (;;) {
     if (target == 0) return;
     std::size_t kept = 0;
@@ -166,7 +168,7 @@ void toggle(const Search& search, Values values, std::int64_t target, ProgressRa
   toggle(search, values.share(left_count, values.values.size()), target - left_sum, range.between(0.75, 1), chosen);
 }
 
-/// How much of the target the values of a checkpoint make up: what later ones do not.
+/// Returns how much of the target the values of a checkpoint make up: the rest that later values do not.
 std::int64_t sum_before(const Search& search, const Checkpoint& before, const std::vector<std::int64_t>& later,
                         std::int64_t target, ProgressRange range) {
   const std::int64_t most = std::min(before.most, target);
@@ -185,7 +187,7 @@ void find(const Search& search, const Values& all, const detail::SubsetSumCall& 
     return;
   }
   if (decided.checkpoints == nullptr) return toggle(search, all, decided.sum, range, chosen);
-  // The values from number `first` to before `last` in the order in which they were added to the bitmap.
+  // Returns the values from number `first` to before `last` in the order in which they were added to the bitmap.
   const auto added = [&](std::int64_t first, std::int64_t last) {
     const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
     return decided.early_stop ? all.share(at(n - last), at(n - first)) : all.share(at(first), at(last));
@@ -207,8 +209,8 @@ void find(const Search& search, const Values& all, const detail::SubsetSumCall& 
   toggle(search, added(0, last), rest, range.between(1 - step, 1), chosen);
 }
 
-/// `count` values, evenly spread over all, stay open; of the others the largest are taken until about half of the sum of
-/// the open ones is left, which is what most of their subsets are near.
+/// Makes a guess: `count` values, evenly spread over all, stay open. The largest other values are taken until the rest
+/// is about half of the sum of the open values. Most subsets of the open values have sums near that.
 Likely likely(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t count) {
   const auto n = static_cast<std::int64_t>(values.size());
   Likely guess;
@@ -261,7 +263,7 @@ void find(const Search& search, const std::vector<std::int64_t>& values, const d
 
 bool find_likely(const Search& search, const std::vector<std::int64_t>& values, std::int64_t target, double seconds,
                  bool witness, std::vector<bool>& chosen, std::string_view& rung) {
-  constexpr double kLikely = 4;  // solutions expected
+  constexpr double kLikely = 4;  // minimum number of expected solutions
   const auto n = static_cast<std::int64_t>(values.size());
   for (const std::int64_t count : {16, 24, 32, 40, 48}) {
     if (count > n) return false;

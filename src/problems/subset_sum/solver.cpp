@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/solver.cpp: an instance reduced, a way chosen, the search, and its answer in the items' own terms.
+// problems/subset_sum/solver.cpp: reduces an instance, chooses a way, searches, and converts the answer to the items.
 #include "problems/subset_sum/solver.hpp"
 
 #include <algorithm>
@@ -16,13 +16,13 @@ using impl::subset_sum::Instance;
 using impl::subset_sum::Question;
 using impl::subset_sum::Solver;
 
-// What all attempts at a likely solution together may take: a tenth of the whole search, where there is one.
+// Maximum share of the time of the whole search that all attempts at a likely solution may take: a tenth.
 constexpr double kShareOfLikely = 0.1;
 constexpr double kMostForLikely = 1;  // second
-// Below that the whole search is done before an attempt is prepared.
+// Below this time, the whole search ends before an attempt is prepared.
 constexpr double kLeastWhole = 1e-3;
 
-// What several processes search by, where one would by lists of sums.
+// The rung of a search by several processes, if a single process would use lists of sums.
 constexpr std::string_view kSharedRung = "cpu.schroeppel_shamir";
 bool is_list_of_sums(std::string_view rung) { return rung == kSharedRung || rung == "cpu.meet_in_the_middle"; }
 
@@ -30,7 +30,7 @@ Question question_of(const Instance& instance, bool witness) {
   return {instance.values, instance.target, instance.below, instance.above, witness};
 }
 
-/// The instance, once the rung that is asked for is found to be one that can do it, also where nothing is left to do.
+/// Returns the instance. Checks first that the requested rung supports it, even if nothing is left to search.
 Instance instance_for(const Solver& solver, const std::int64_t* items, std::int64_t n, std::int64_t target,
                       const SubsetSumOptions& options) {
   Instance instance(items, n, target, options);
@@ -38,10 +38,10 @@ Instance instance_for(const Solver& solver, const std::int64_t* items, std::int6
   return instance;
 }
 
-/// The answer that follows from the reductions alone.
+/// Returns the answer that follows from only the reductions.
 SubsetSum answer_of(const Instance& instance, const SubsetSumOptions& options) {
   SubsetSum answer{.rung = "none"};
-  // Without values the sum is 0, which is in reach if it is not less than what will do.
+  // Without values the sum is 0. It is accepted if the lowest accepted sum is 0.
   answer.reachable = !instance.impossible && instance.below >= instance.target;
   if (!answer.reachable) return answer;
   answer.sum = instance.sum_of(0);
@@ -49,7 +49,7 @@ SubsetSum answer_of(const Instance& instance, const SubsetSumOptions& options) {
   return answer;
 }
 
-/// Seconds that the cheapest way takes, or as if that were long where there is none.
+/// Returns the seconds of the cheapest way, or a long time if no way can run.
 double whole_seconds(const std::vector<SubsetSumWay>& ways) {
   return impl::subset_sum::any_can(ways) ? impl::subset_sum::choose(ways).seconds : kMostForLikely / kShareOfLikely;
 }
@@ -58,7 +58,7 @@ bool tries_likely(const SubsetSumOptions& options, const std::vector<SubsetSumWa
   return options.reduce && options.early_stop && whole_seconds(ways) >= kLeastWhole;
 }
 
-/// The target itself, where it is likely that some of the values add up to it.
+/// Returns the exact target as answer, if it is likely that some of the values add up to it, and the attempt succeeds.
 std::optional<SubsetSum> likely_answer(const Instance& instance, const SubsetSumOptions& options,
                                        const std::vector<SubsetSumWay>& ways, const Solver& solver) {
   const impl::subset_sum::Search search{solver, options.progress};
@@ -70,7 +70,7 @@ std::optional<SubsetSum> likely_answer(const Instance& instance, const SubsetSum
   return answer;
 }
 
-/// The answer by that rung first, by the cheapest of solver.ways_left for what is then left.
+/// Returns the answer of the rung; the rest of the search uses the cheapest of solver.ways_left.
 SubsetSum answer_by(std::string_view rung, const Instance& instance, const SubsetSumOptions& options,
                     const Solver& solver) {
   const impl::subset_sum::Search search{solver, options.progress};
@@ -86,7 +86,7 @@ SubsetSum answer_by(std::string_view rung, const Instance& instance, const Subse
   return answer;
 }
 
-/// What is done before the whole search: its answer, or the rung that the search goes by.
+/// The result of the steps before the whole search: its answer, or the rung for the search.
 struct Begun {
   std::optional<SubsetSum> answer = {};
   std::string_view rung = {};

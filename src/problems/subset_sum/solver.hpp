@@ -6,11 +6,11 @@
 
 namespace upsweep::impl::subset_sum {
 
-/// The answer: by the rung that is asked for, or where there is none by what is likely, or else by the cheapest way.
+/// Solves an instance: with the requested rung, or otherwise by a likely solution, or otherwise by the cheapest way.
 SubsetSum solve(const Solver& solver, const std::int64_t* items, std::int64_t n, std::int64_t target,
                 const SubsetSumOptions& options);
 
-/// How solve() would go about it.
+/// Returns how solve() would solve the instance.
 SubsetSumPlan plan_of(const Solver& solver, const std::int64_t* items, std::int64_t n, std::int64_t target,
                       const SubsetSumOptions& options);
 

@@ -14,34 +14,36 @@
 namespace upsweep::impl::subset_sum {
 namespace {
 
-// Words of a block, which an item goes through before the next one does.
+// Number of words of a block: an item passes through a block before the next item does.
 constexpr std::int64_t kBlock = cpu::tuning::kWavefront.block_words;
-// Open words of a work unit.
+// Minimum number of open words of a work unit.
 constexpr std::int64_t kLeastWorkUnit = cpu::tuning::kWavefront.work_unit_tiles * kTile;
-// Words times items that are worth a thread.
+// Minimum number of words times items per thread.
 constexpr std::int64_t kLeastWork = cpu::tuning::kWavefront.least_work;
-// Items of a pass.
+// Maximum number of items of a pass.
 constexpr std::int64_t kMostItems = cpu::tuning::kWavefront.most_items;
-// A work unit's halo is done twice: further items join a pass as long as that is an eighth of what each of two threads
-// does. For any number of them: where a search ends, and so which items it finds, depends on it.
+// A work unit's halo is computed twice. Further items join a pass as long as the halo is at most an eighth of the work
+// of each of two threads. The rule does not depend on the number of threads, because it determines where a search ends,
+// and therefore which items it finds.
 constexpr std::int64_t kPassShare = cpu::tuning::kWavefront.pass_share;
-// Of one item, which is in any case a pass, the halo may be half of a work unit's open words.
+// A single item is always a pass. The halo of the item may be half of a work unit's open words.
 constexpr std::int64_t kLeastHalves = cpu::tuning::kWavefront.least_halves;
-// Words that the items of a pass may lie apart before what one leaves has left the cache of the next.
+// Maximum distance in words between the items of a pass: beyond it, data of one item has left the cache before the next
+// item.
 constexpr std::int64_t kReach = cpu::tuning::kWavefront.reach_words;
-// Passes of a region.
+// Maximum number of passes of a region.
 constexpr std::size_t kMostPasses = cpu::tuning::kWavefront.most_passes;
-// Words times items of a region with several passes.
+// Maximum number of words times items of a region with several passes.
 constexpr std::int64_t kMostWork = cpu::tuning::kWavefront.most_work;
-// Words of a cache line: no two threads write to one, and no vector reaches over two where it is written.
+// Number of words of a cache line. No two threads write to the same line, and no written vector crosses lines.
 constexpr std::int64_t kLine = 8;
 
 constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::min() / 2;
 
-/// Words from a sum's own down to the last that it is made from.
+/// Returns the number of words from a sum's word down to the last word that it depends on.
 std::int64_t reach(std::int64_t item) { return item / 64 + 1; }
 
-/// Words from a work unit's first down to the last that a pass reads.
+/// Returns the number of words from a work unit's first word down to the last word that a pass reads.
 std::int64_t reach(const Wavefront::Pass& pass) {
   std::int64_t words = 0;
   for (std::int64_t j = 0; j < pass.count; ++j) words += reach(pass.items[j]);
@@ -54,11 +56,11 @@ constexpr std::int64_t round_up(std::int64_t words, std::int64_t multiple) {
   return (words + multiple - 1) / multiple * multiple;
 }
 
-/// An item on its way down through a work unit.
+/// An item that moves down through a work unit.
 struct Follower {
   std::int64_t item;
-  std::int64_t lag;    // how far it stays above the first one
-  std::int64_t least;  // the lowest word that it is added to: in the halo as far as the items after it read
+  std::int64_t lag;    // distance in words that it stays above the first item
+  std::int64_t least;  // lowest word to which it is added: in the halo, as far as later items read
 };
 
 }  // namespace
@@ -79,8 +81,8 @@ std::int64_t Wavefront::items_of_pass(const std::int64_t* items, std::int64_t n,
   return count;
 }
 
-/// Not where tiles fill up: borders stay where they are in a region. Nor where the sums reach much higher than before: the
-/// topmost work units would have to wait for them.
+/// Returns false if tiles fill up, because borders do not move within a region. Also returns false if the sums reach
+/// much higher than before: the topmost work units would have to wait for them.
 bool Wavefront::goes_with(const std::vector<Pass>& passes, const Pass& next) const {
   if (work_units_.size() == 1 || fills_ || passes.size() >= kMostPasses) return false;
   std::int64_t work = work_of(next);
@@ -113,7 +115,7 @@ int Wavefront::begin(const std::vector<Pass>& passes, int most) {
   top_ = 0;
   halo_ = 0;
   for (Pass& pass : passes_) {
-    // Nothing below the smallest item changes.
+    // No word below the smallest item changes.
     pass.low = std::max(pass.low, *std::min_element(pass.items, pass.items + pass.count) / 64) / kLine * kLine;
     low_ = std::min(low_, pass.low);
     top_ = std::max(top_, pass.top);
@@ -125,14 +127,14 @@ int Wavefront::begin(const std::vector<Pass>& passes, int most) {
 }
 
 void Wavefront::reserve(int work_units) {
-  // Written as far as is needed, and kept: memory that comes and goes costs more than the passes themselves.
+  // Memory is written as far as needed, and kept: repeated allocation costs more than the passes themselves.
   for (std::size_t s = 1; s < static_cast<std::size_t>(work_units); ++s) {
     if (work_units_[s].halo.size() == 0) work_units_[s].halo = cpu::Pages<Word>(longest_halo_);
   }
 }
 
-/// From the top down: work units get equal shares of the open words, and end where tiles do. So each has at least three
-/// quarters of kLeastWorkUnit of them, and at least halo_.
+/// Divides the open words from the top down. Work units get equal shares of them, and end at borders of tiles. So each
+/// has at least three quarters of kLeastWorkUnit of them, and at least halo_.
 void Wavefront::share(int work_units) noexcept {
   workers_ = work_units;
   std::int64_t s = work_units - 1;  // the work unit whose end is known
@@ -140,7 +142,7 @@ void Wavefront::share(int work_units) noexcept {
   std::int64_t above = 0;  // open words above the run
   open_.for_each_down(low_, top_, [&](std::int64_t first, std::int64_t last) {
     for (; s > 0; --s) {
-      const std::int64_t words = open_words_ * (work_units - s) / work_units;  // of the work units from s on
+      const std::int64_t words = open_words_ * (work_units - s) / work_units;  // share of the work units from s on
       if (words > above + last - first) break;
       const std::int64_t border = std::max(first, (last - (words - above)) / kTile * kTile);
       work_units_[static_cast<std::size_t>(s)].first = border;
@@ -163,7 +165,8 @@ void Wavefront::work(int id) noexcept {
   WorkUnit* const above = id == workers_ - 1 ? nullptr : &work_unit + 1;
   std::int64_t done = 0;
   for (const Pass& pass : passes_) {
-    // The neighbour below has done all passes before this one, and does not begin it before its words are copied.
+    // The work unit below must have done all passes before this one, and begins this pass only after its words are
+    // copied.
     if (below != nullptr) {
       wait_until([&] { return below->advanced.load(std::memory_order_acquire) >= done; });
       copy_halo(work_unit, pass);
@@ -188,7 +191,7 @@ void Wavefront::end() {
 }
 
 void Wavefront::copy_halo(const WorkUnit& work_unit, const Pass& pass) const {
-  if (pass.top <= work_unit.first || work_unit.last <= pass.low) return;  // it has nothing to add
+  if (pass.top <= work_unit.first || work_unit.last <= pass.low) return;  // the work unit adds nothing in this pass
   const std::int64_t halo = reach(pass);
   const std::int64_t from = work_unit.first - halo;
   std::memcpy(work_unit.copies + from, sums_ + from, static_cast<std::size_t>(halo) * sizeof(Word));
@@ -208,7 +211,8 @@ void Wavefront::advance(WorkUnit& work_unit, const Pass& pass) {
   }
   const std::int64_t top = std::min(work_unit.last, pass.top);
 
-  // Where the first item ends its next block: the highest place from `front` down at which any item has an open word to do.
+  // Returns the end of the first item's next block: the highest place, from `front` down, at which any item has an open
+  // word.
   const auto next_front = [&](std::int64_t front) {
     std::int64_t next = kNowhere;
     for (const Follower* follower = followers; follower != end; ++follower) {
@@ -231,7 +235,7 @@ void Wavefront::advance(WorkUnit& work_unit, const Pass& pass) {
   // [guide: end]
 }
 
-/// Of the tiles that begin in first … last - 1 and to which nothing is added any more in this pass.
+/// Finds the full tiles among those that begin in first … last - 1; no item is added to them any more in this pass.
 void Wavefront::look_for_full(WorkUnit& work_unit, std::int64_t first, std::int64_t last) {
   const auto is_full = [](Word word) { return word == ~Word{0}; };
   for (std::int64_t tile = round_up(first, kTile) / kTile; tile * kTile < last && (tile + 1) * kTile <= work_unit.last;
@@ -243,7 +247,8 @@ void Wavefront::look_for_full(WorkUnit& work_unit, std::int64_t first, std::int6
   }
 }
 
-/// Words first … last - 1 from those `item` below. A range begins and ends anywhere, in the halo or in the work unit.
+/// ORs words first … last - 1 with those `item` below. A range begins and ends anywhere, in the halo or in the work
+/// unit.
 void Wavefront::shift_or(const WorkUnit& work_unit, std::int64_t item, std::int64_t first, std::int64_t last) const {
   const std::int64_t whole = item / 64;
   const auto shift = static_cast<int>(item % 64);
@@ -251,16 +256,16 @@ void Wavefront::shift_or(const WorkUnit& work_unit, std::int64_t item, std::int6
   const auto word = [&](std::int64_t i) -> Word& {
     return is_lowest || i >= work_unit.first ? sums_[i] : work_unit.copies[i];
   };
-  // Words for which both target and source lie in one array, from the top down.
+  // Each step processes words whose targets are in one array and whose sources are in one array, from the top down.
   while (first < last) {
     Word* const target = is_lowest || last > work_unit.first ? sums_ : work_unit.copies;
-    const bool own = is_lowest || last - whole - 1 > work_unit.first;  // word and the one below it
+    const bool own = is_lowest || last - whole - 1 > work_unit.first;  // the source word and the one below it
     const Word* const source = own ? sums_ : work_unit.copies;
     std::int64_t begin = first;
     if (target == sums_ && !is_lowest) begin = std::max(begin, work_unit.first);
     if (own && !is_lowest) begin = std::max(begin, work_unit.first + whole + 1);
-    if (begin == whole) ++begin;                                               // its source has nothing below it
-    const bool straddles = !is_lowest && last - 1 - whole == work_unit.first;  // source here, the one below there
+    if (begin == whole) ++begin;                                               // there is no word below its source
+    const bool straddles = !is_lowest && last - 1 - whole == work_unit.first;  // source here, the word below there
     if (begin >= last || straddles) {
       const std::int64_t i = last - 1;
       Word moved = word(i - whole) << shift;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/worker_group.hpp: the threads that reached a parallel region in time, and may therefore wait for each other.
+// problems/subset_sum/worker_group.hpp: the threads that joined a parallel region in time and may wait for each other.
 //
-// cpu::run_workers() may run its workers one after the other, on fewer threads than asked for. A worker that joined in time runs on a
-// thread of its own. A worker that joins later is refused.
+// cpu::run_workers() may run its workers one after the other, on fewer threads than asked for. A worker that joined in
+// time runs on a separate thread. A worker that joins later is refused.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace upsweep::impl::subset_sum {
 
-/// Spins as long as neighbours that are in step wait for each other, about 2 us; then it gives the core up at every look,
-/// as the thread that it waits for may have none.
+/// Spins for about 2 us, which is the time that adjacent threads usually wait for each other. Then it yields the core
+/// at every test, because the thread that it waits for may have no core.
 template <class Done>
 void wait_until(Done done) {
   constexpr int kSpins = cpu::tuning::kThreads.spins;
@@ -35,8 +35,8 @@ class WorkerGroup {
 
   explicit WorkerGroup(int most, std::chrono::microseconds limit = kSpinLimit) : most_(most), spin_limit_(limit) {}
 
-  /// Returns the worker id, from 0 on, or kLate. Each thread calls it once. The first thread waits until `most` have joined or the spin
-  /// limit has passed; then it calls begin(the number of workers) before any worker continues.
+  /// Returns the worker id, from 0 on, or kLate. Each thread calls it once. The first thread waits until `most` threads
+  /// have joined or the spin limit has passed. Then it calls begin(the number of workers) before any worker continues.
   template <class Begin>
   int join(Begin begin) {
     const int id = joined_.fetch_add(1, std::memory_order_relaxed);
@@ -47,7 +47,7 @@ class WorkerGroup {
         return joined_.load(std::memory_order_relaxed) >= most_ || std::chrono::steady_clock::now() >= deadline;
       });
       begin(joined_.exchange(kClosed, std::memory_order_relaxed));
-      has_begun_.store(true, std::memory_order_release);  // what begin() wrote is seen by all
+      has_begun_.store(true, std::memory_order_release);  // publishes the writes of begin()
     } else {
       wait_until([&] { return has_begun_.load(std::memory_order_acquire); });
     }
@@ -55,7 +55,7 @@ class WorkerGroup {
   }
 
  private:
-  static constexpr int kClosed = 1 << 20;  // more than there are workers
+  static constexpr int kClosed = 1 << 20;  // more than the number of workers
 
   int most_;
   std::chrono::microseconds spin_limit_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/cpu_serial.cpp: the loop: row after row, the payload read where the key is small enough.
+// problems/dense/filtered_sum/cpu_serial.cpp: a loop over the rows that reads the payload only where the row is kept.
 //
 // Idea   if (key[i] < limit) sum += quantity[i] * price[i].
-// Cost   One pass: the keys, and the cache lines of both payload columns that hold a row that is kept. Work and depth n.
+// Cost   One pass: all keys, and the cache lines of both payload columns that contain a kept row. Work and depth n.
 // Needs  Any CPU.
-// Limit  One row per step, a branch that is mispredicted wherever a row is kept, and, where few are, a core that finds
-//        out about the next cache line only when it has got through the last. cpu.threads has more cores do that,
-//        cpu.predicate_first gets rid of it.
+// Limit  One row per step, and a mispredicted branch at each kept row. Where few rows are kept, the core finds the next
+//        cache line only after it has processed the previous one. cpu.threads does this on more cores,
+//        cpu.predicate_first removes it.
 // From   The "reference CPU-only implementation" of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012):
 //        5.782 ms on a Core i5 750.
 #include "cpu/kernels.hpp"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/cpu_threads.cpp: the loop on every core: threads take block after block and add up their sums.
+// problems/dense/filtered_sum/cpu_threads.cpp: the loop on every core: threads take blocks and add up their sums.
 //
-// Idea   A sum modulo 2^64 is the same in any order, so threads take blocks of 2^14 rows as they come, and add.
+// Idea   A sum modulo 2^64 is the same in any order. So each thread takes the next block of 2^14 rows and adds its sum
+//        to the total.
 // Cost   As cpu.serial. Work n, depth n/p.
 // Needs  Any CPU.
-// Limit  The loop again, on each core: one row per step. cpu.predicate_first compares 16 keys at a time.
-// From   Own; "Exercise Session 12" (C. Balkesen, ETH Zurich 2012) used one thread.
+// Limit  The same loop, on each core: one row per step. cpu.predicate_first compares 16 keys at a time.
+// From   Own work; "Exercise Session 12" (C. Balkesen, ETH Zurich 2012) used one thread.
 #include <atomic>
 #include <cstdint>
 
@@ -20,10 +21,10 @@ namespace {
 
 constexpr std::int64_t kBlockRows = cpu::tuning::kFilteredSum.block_rows;
 
-/// Bytes of a row, as far as it decides how many threads are worth waking: a key has four, a row that is kept twenty.
+/// Bytes per row, used only to decide how many threads to wake: a key is four bytes, a kept row twenty.
 constexpr std::int64_t kRowBytes = cpu::tuning::kFilteredSum.row_bytes;
 
-/// Every block by `kernel`, over `threads` threads (0: every core).
+/// Sums all blocks with `kernel` on `threads` threads (0: every core).
 Status sum_blocks(const detail::FilteredSumCall& call, cpu::FilteredSum kernel, int threads) noexcept {
   const int workers = cpu::block_workers(cpu::ceil_div(call.n, cpu::kBlockBytes / kRowBytes), threads);
   if (workers == 1) {
@@ -35,7 +36,7 @@ Status sum_blocks(const detail::FilteredSumCall& call, cpu::FilteredSum kernel, 
   cpu::for_each_block_on(workers, call.n, kBlockRows, [&](cpu::Range range) {
     const std::uint64_t partial =
         kernel(call.key + range.first, call.quantity + range.first, call.price + range.first, range.count, call.limit);
-    sum.fetch_add(partial, std::memory_order_relaxed);  // it is read when the threads are done
+    sum.fetch_add(partial, std::memory_order_relaxed);  // the sum is read after all threads have finished
     return kNoIndex;
   });
   *call.out = static_cast<std::int64_t>(sum.load(std::memory_order_relaxed));
@@ -61,16 +62,17 @@ extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .limit = "a row per step, a mispredicted branch per kept row on each core"},
                               .run = run};
 
-// cpu.predicate_first: vectors of keys first, then the payload of the rows that are kept; on every core.
+// cpu.predicate_first: compares vectors of keys first, then reads the payload of the kept rows; on every core.
 //
-// Idea   Keys are compared 64 at a time. Rows that are kept are noted down and their payload is prefetched; it is added
-//        up a few thousand rows later, when it has arrived: the core never waits for one cache line at a time. Where an
-//        eighth of the rows is kept most lines are touched anyway: there both columns are read in order, and products of
-//        rows that are not kept are masked out. Which of both it is follows the rows just seen.
+// Idea   Keys are compared 64 at a time. The numbers of kept rows are put into a list, and their payload is prefetched.
+//        The payload is added up a few thousand rows later, when it is in cache, so the core never waits for a single
+//        cache line. If an eighth of the rows or more is kept, most lines of the payload are touched anyway. Then both
+//        columns are read in order, and the products of all other rows are masked out. The number of kept rows among
+//        the most recent rows determines which of the two methods is used.
 // Cost   One pass: the keys and the touched lines of the payload, or all of it. Work n/16 + rows kept, depth n/(16·p).
 // Needs  AVX-512, AVX2 or baseline.
-// Limit  The read bandwidth of the machine. Keys of fewer bits are the only way on.
-// From   Selection vectors of vectorised query execution (Boncz, Zukowski, Nes: MonetDB/X100, CIDR 2005).
+// Limit  The read bandwidth of the machine. Only keys of fewer bits would be faster.
+// From   Selection vectors of vectorized query execution (Boncz, Zukowski, Nes: MonetDB/X100, CIDR 2005).
 extern const Rung cpu_predicate_first{.info = {.id = "cpu.predicate_first",
                                                .idea = "vectors of keys, then the payload that is kept",
                                                .needs = "AVX2, AVX-512 or baseline",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/cuda_cub.cu: cub::DeviceReduce over an iterator of products, which a CUDA programmer would use instead.
+// problems/dense/filtered_sum/cuda_cub.cu: cub::DeviceReduce over an iterator of products, the usual library call.
 //
-// Idea   Element i is row i's product, or 0: a counting iterator and a function. CUB sums the elements.
+// Idea   A counting iterator and a function make element i: row i's product, or 0. CUB sums the elements.
 // Cost   The keys and the touched sectors.
-// Needs  Any GPU. Temporary memory as CUB asks for it.
-// Limit  CUB sees no pointer through the function, so keys are loaded 4 bytes at a time; a second kernel for the totals.
+// Needs  Any GPU. Temporary memory of the size that CUB requests.
+// Limit  CUB sees no pointer through the function, so keys are loaded 4 bytes at a time. A second kernel for totals.
 // From   CUB 3 of the CUDA toolkit.
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 

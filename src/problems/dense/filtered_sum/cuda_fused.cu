@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/cuda_fused.cu: one kernel at the speed of reading what must be read.
+// problems/dense/filtered_sum/cuda_fused.cu: one kernel that takes only the time of reading the required bytes.
 //
-// Idea   Keys are loaded 16 bytes at a time, eight loads per lane in flight. Rows that are kept go into a queue per
-//        warp, and their payload is loaded 32 rows at a time, without waiting for it; where many are kept the payload is
-//        read in order instead, line by line. Blocks publish their sums, and the last block to end folds them in
-//        order.
+// Idea   Keys are loaded 16 bytes at a time, with eight loads per lane in flight. Each warp has a queue of kept rows.
+//        The payload of these rows is loaded 32 rows at a time, and the warp does not wait for it. If many rows are
+//        kept, the payload is read in order instead, line by line. Blocks publish their sums, and the last block to end
+//        folds them in order.
 // Cost   The keys and the touched sectors; one launch. Work n, depth n/threads + log2 n.
-// Needs  Any GPU. Some kilobytes of workspace, zero before the first call.
-// Limit  The rate at which the memory is read. Keys of fewer bits are the only way on.
-// From   Crystal's fused tiles (Shanbhag, Madden, Yu: SIGMOD 2020), with payload loaded late as in selection vectors; the
-//        last-block reduction of the CUDA samples (threadFenceReduction).
+// Needs  Any GPU. A few kilobytes of workspace, zero before the first call.
+// Limit  The read rate of the memory. Only keys with fewer bits would be faster.
+// From   Crystal's fused tiles (Shanbhag, Madden, Yu: SIGMOD 2020), with the payload loaded late as in selection
+//        vectors; the last-block reduction of the CUDA samples (threadFenceReduction).
 #include <algorithm>
 #include <cstdint>
 
@@ -21,30 +21,31 @@ namespace upsweep::impl::filtered_sum {
 #if UPSWEEP_HAS_CUDA
 namespace {
 
-// A warp takes tiles of 512 rows, a stride of the whole grid apart. A lane loads four times 16 bytes of keys, those of the
-// next tile before it tests this one's. A unit of 128 rows, one load of all lanes, is done in one of three ways:
-//   nothing kept    one comparison, one vote
-//   few kept        their row numbers go into the warp's queue; whenever that holds 32, every lane loads one row's payload,
-//                   which it adds to its sum when the next 32 are queued: nothing waits for it
-//   many kept       the payload is read in order: lanes load neighbouring rows, whole lines at a time, where they are
-//                   kept
-// Warps' sums are folded by their block and published as tagged words (upsweep/detail/device.cuh); the last block to end
-// folds them in order.
+// A warp processes tiles of 512 rows, one stride of the whole grid apart. Each lane loads four times 16 bytes of keys
+// per tile, and it loads the next tile's keys before it tests the current ones. A unit is 128 rows, one load by all
+// lanes. A unit is processed in one of three ways:
+//   nothing kept    one comparison, one vote.
+//   few kept        The row numbers go into the warp's queue. Whenever the queue holds 32, every lane loads one row's
+//                   payload and adds it to its sum when the next 32 are queued. So no lane waits for a load.
+//   many kept       The payload is read in order. Lanes load neighboring rows, whole lines at a time, where rows are
+//                   kept.
+// Blocks fold their warps' sums and publish them as tagged words (upsweep/detail/device.cuh). The last block to end
+// folds these in order.
 
 constexpr int kFusedThreads = gpu::tuning::kFused.threads;
 constexpr int kFusedWarps = kFusedThreads / 32;
-constexpr int kUnits = gpu::tuning::kFused.loads;  // loads of keys per lane and tile; twice as many are in flight
+constexpr int kUnits = gpu::tuning::kFused.loads;  // loads of keys per lane and tile; twice this number is in flight
 constexpr int kUnitRows = 32 * 4;
 constexpr int kTileRows = kUnits * kUnitRows;
-// Kept rows of a unit from which it is read in order.
+// A unit with at least this number of kept rows is read in order.
 constexpr int kMany = gpu::tuning::kFused.many;
-constexpr int kQueue = gpu::tuning::kFused.queue;  // 31 that wait and fewer than kMany new ones
+constexpr int kQueue = gpu::tuning::kFused.queue;  // 31 waiting rows and fewer than kMany new ones
 static_assert(31 + kMany <= kQueue);
 
 struct FusedCall {
   DeviceRows rows;
-  const std::int64_t* n_at;  ///< where the length is, up to rows.n, if it is in device memory
-  std::int64_t head;         ///< rows in front of the first 16-byte boundary of the keys
+  const std::int64_t* n_at;  ///< the length (at most rows.n), if it is in device memory
+  std::int64_t head;         ///< rows before the first 16-byte boundary of the keys
   gpu::detail::Workspace workspace;
   std::int64_t* out;
 };
@@ -58,8 +59,8 @@ class FusedWarp {
         n_(gpu::detail::length_at(call.n_at, call.rows.n)),
         units_(n_ > call.head ? static_cast<unsigned>((n_ - call.head) / kUnitRows) : 0) {}
 
-  /// Tiles worker, worker + workers, …; rows before the first and after the last unit are the last worker's. The lane's
-  /// sum.
+  /// Processes tiles worker, worker + workers, … The last worker also processes the rows before the first unit and
+  /// after the last one. Returns the lane's sum.
   __device__ __forceinline__ Sum run(unsigned worker, unsigned workers) {
     const unsigned tiles = (units_ + kUnits - 1) / kUnits;
     uint4 keys[kUnits];
@@ -98,7 +99,7 @@ class FusedWarp {
     return sum;
   }
 
-  /// Rows first … first + 127, of which the lane has the keys of four.
+  /// Processes rows first … first + 127; the lane has the keys of four of them.
   __device__ __forceinline__ void unit(const uint4& keys, std::int64_t first) {
     const std::uint32_t limit = call_.rows.limit;
     const std::uint32_t least = ::min(::min(keys.x, keys.y), ::min(keys.z, keys.w));
@@ -145,17 +146,17 @@ class FusedWarp {
       if (kept[j]) queue_[count_ + __popc(bits[j] & before)] = first + lane_ * 4 + j;
       count_ += __popc(bits[j]);
     }
-    __syncwarp();  // the queue is written
+    __syncwarp();  // the queue has been written
     if (count_ < 32) return;
     take(queue_[lane_]);
     count_ -= 32;
     const std::int64_t moved = lane_ < count_ ? queue_[32 + lane_] : 0;
-    __syncwarp();  // it has been read
+    __syncwarp();  // the rows to be moved have been read
     if (lane_ < count_) queue_[lane_] = moved;
-    __syncwarp();  // and is whole again
+    __syncwarp();  // the queue is complete again
   }
 
-  /// Loads a row's payload; the one before has arrived by now.
+  /// Adds the previous row's product, whose payload has arrived by now, and loads this row's payload.
   __device__ __forceinline__ void take(std::int64_t row) {
     sum_ += quantity_ * price_;
     quantity_ = static_cast<Sum>(__ldg(call_.rows.quantity + row));
@@ -167,8 +168,8 @@ class FusedWarp {
   std::int64_t* const queue_;
   const int lane_;
   const std::int64_t n_;
-  const unsigned units_;  ///< whole ones from the head on: 2^32 have 2 TB of keys, more than a device has memory
-  int count_ = 0;         ///< in the queue; the same for all lanes
+  const unsigned units_;  ///< whole units after the head: 2^32 units are 2 TB of keys, more than a device's memory
+  int count_ = 0;         ///< rows in the queue; the same for all lanes
   Sum sum_ = 0;
   Sum quantity_ = 0;  ///< of the row that was loaded last
   Sum price_ = 0;
@@ -184,9 +185,9 @@ __global__ void __launch_bounds__(kFusedThreads, gpu::tuning::kFused.resident)
   const bool several = gridDim.x > 1;
 
   // ---- The block's tiles.
-  unsigned tag = 0;  // of the launch, which thread 0 asks for while keys are in flight
+  unsigned tag = 0;  // of the launch; thread 0 requests it while keys are in flight
   if (several && threadIdx.x == 0) tag = gpu::detail::tag_of(call.workspace);
-  // Neighbouring tiles go to different blocks, so that every multiprocessor has its share of a short column.
+  // Neighboring tiles go to different blocks, so that every multiprocessor gets its share of a short column.
   const unsigned worker = static_cast<unsigned>(warp) * gridDim.x + blockIdx.x;
   FusedWarp rows(call, queues[warp]);
   const Sum sum = fold_block<kFusedWarps>(rows.run(worker, gridDim.x * kFusedWarps), warp_sums);
@@ -197,7 +198,7 @@ __global__ void __launch_bounds__(kFusedThreads, gpu::tuning::kFused.resident)
 
   // [guide: last block]
   // ---- The blocks' sums, by the last block that ends.
-  // Nothing orders a sum before its block's count: the last block waits for the words instead, which cost no fence.
+  // A sum may become visible after its block's count. The last block waits for the tagged words, which needs no fence.
   if (threadIdx.x == 0) {
     gpu::detail::put_tagged(call.workspace.words, blockIdx.x, sum, tag);
     shared_is_last = atomicAdd(&call.workspace.control->done, 1U) == gridDim.x - 1;
@@ -221,7 +222,7 @@ __global__ void __launch_bounds__(kFusedThreads, gpu::tuning::kFused.resident)
   gpu::detail::begin_anew(call.workspace, shared_tag);
 }
 
-/// At most what the device holds at a time.
+/// Returns the number of blocks, at most the number that the device runs at a time.
 std::int64_t fused_blocks(const detail::FilteredSumCall& call) {
   const std::int64_t tiles = (call.n + kTileRows - 1) / kTileRows;
   return std::clamp<std::int64_t>((tiles + kFusedWarps - 1) / kFusedWarps, 1,
@@ -260,18 +261,18 @@ extern const Rung cuda_fused{.info = {.id = "cuda.fused",
                              .run = launch,
                              .workspace = workspace};
 
-// cuda.zero_copy: the columns stay in the host's memory: keys are read over the link in order, payload by row.
+// cuda.zero_copy: the columns stay in host memory; keys are read over the link in order, the payload by row.
 //
-// Idea   Sending all columns and then computing moves 20 bytes per row, of which 16 are thrown away where a row is not
-//        kept. The kernel of cuda.fused reads pinned memory of the host as if it were its own: the keys in whole
-//        lines, and of the payload the sectors that hold a row that is kept. Nothing is copied first.
-// Cost   Over the link: 4 bytes per row, and 32 per touched sector (and a packet's header for each).
+// Idea   Sending all columns before computing moves 20 bytes per row, of which 16 are wasted if the row is not kept.
+//        The kernel of cuda.fused reads pinned host memory directly: the keys in whole lines, and only those payload
+//        sectors that contain a kept row. Nothing is copied first.
+// Cost   Over the link: 4 bytes per row, and 32 per touched sector (and the link's header for each).
 // Needs  Any GPU; columns in pinned, managed or device memory. Pageable memory is an error.
-// Limit  The link. Where most rows are kept, sending the columns with the copy engine is as good.
-// From   Late materialisation from the host's memory: Vortex (VLDB 2025), among others; "Exercise Session 12" (C.
+// Limit  The link. Where most rows are kept, sending the columns with the copy engine is equally fast.
+// From   Late materialization from host memory: Vortex (VLDB 2025), among others; "Exercise Session 12" (C.
 //        Balkesen, ETH Zurich 2012), whose copies take 26 ms.
 extern const Rung cuda_zero_copy{.info = {.id = "cuda.zero_copy",
-                                          .idea = "columns stay in the host's pinned memory",
+                                          .idea = "columns stay in pinned host memory",
                                           .needs = "any GPU; pinned, managed or device memory",
                                           .traffic = kSectors,
                                           .cost = "n, n/threads",

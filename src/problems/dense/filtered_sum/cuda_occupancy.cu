@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/cuda_occupancy.cu: cuda.two_loads in blocks of 128, 256 or 384 threads, with and without a cap on registers.
+// problems/dense/filtered_sum/cuda_occupancy.cu: cuda.two_loads with 128, 256 or 384 threads, registers capped or not.
 //
-// Idea   A multiprocessor hides latency with the warps that fit: registers, shared memory and threads per block decide how
-//        many do. The kernel is compiled six times, and the runtime's own calculator picks the one with the highest
-//        occupancy; `upsweep ladder filtered-sum` shows registers, shared memory, occupancy and time of all of them. The
-//        flag --maxrregcount 10 of the source is __launch_bounds__ here, which asks for as many blocks as fill a
-//        multiprocessor and leaves the number of registers to the compiler.
+// Idea   A multiprocessor hides latency with its resident warps. Registers, shared memory and threads per block limit
+//        their number. The kernel is compiled six times, and the runtime's own calculator selects the version with the
+//        highest occupancy. `upsweep ladder filtered-sum` shows registers, shared memory, occupancy and time of all
+//        six. The source limits registers by the flag --maxrregcount 10. In this rung __launch_bounds__ requests enough
+//        blocks to fill a multiprocessor, and the compiler chooses the number of registers.
 // Cost   As cuda.two_loads.
-// Needs  Any GPU; a sum per block of scratch; a call that waits.
+// Needs  Any GPU; scratch for one sum per block; a call that waits.
 // Limit  The rungs so far load 4 bytes per thread, wait, load the payload, wait, and then fold a tree for 512 rows.
-//        cuda.shuffle keeps its threads for many rows.
-// From   "Optimizing Occupancy" in "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 14 registers, occupancy 2/3;
-//        with 10 registers 1, and 8.181 to 5.993 ms. Chips since have 65,536 registers for 2048 threads, 32 each: this
-//        kernel needs no more anyway.
+//        cuda.shuffle keeps each thread for many rows.
+// From   "Optimizing Occupancy" in "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 14 registers give an occupancy
+//        of 2/3, 10 registers give 1, and the time falls from 8.181 to 5.993 ms. Newer GPUs have 65,536 registers for
+//        2048 threads, 32 per thread. This kernel needs at most 32, so registers do not limit its occupancy there.
 #include <iterator>
 #include <string>
 
@@ -43,7 +43,7 @@ struct Way {
   bool capped;
 };
 
-// Of two that fill a multiprocessor equally well the first is taken.
+// If two variants fill a multiprocessor equally well, the first one is chosen.
 constexpr Way kWays[] = {
     {occupancy_select_and_sum<256>, 256, false}, {occupancy_capped_select_and_sum<256>, 256, true},
     {occupancy_select_and_sum<128>, 128, false}, {occupancy_capped_select_and_sum<128>, 128, true},
@@ -108,7 +108,7 @@ Status run_occupancy_variant(detail::FilteredSumCall& call, int variant) noexcep
 namespace {
 
 Status launch(detail::FilteredSumCall& call, const Policy&) noexcept {
-  static const int best = best_way();  // of the device that is asked first: on another one it is right, if not best
+  static const int best = best_way();  // for the first device used; correct on others, but perhaps not the best
   return run_occupancy_variant(call, best);
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/cuda_reduce_again.cu: a second kernel sums the sums of the first one's blocks; 23 are left to the host.
+// problems/dense/filtered_sum/cuda_reduce_again.cu: a second kernel sums the block sums; 23 sums remain for the host.
 //
 // Idea   cuda.two_loads, then the same tree over its 11,722 sums: two per thread, 23 blocks. The source's second kernel
-//        works in place; a block that ends early would then overwrite what block 0 has yet to read, so that there is a
-//        second array here.
-// Cost   As cuda.two_loads, and 8 bytes per 512 rows written and read again; 8 bytes per 262,144 rows back.
-// Needs  Any GPU; the sums of both kernels of scratch; a call that waits.
-// Limit  A second launch for what the host adds up in microseconds: slower in the source too. cuda.occupancy goes back to
-//        one kernel; cuda.fused lets that kernel's last block do this.
+//        works in place. In it, a block that ends early may overwrite sums that block 0 has not read yet. Therefore
+//        this rung writes to a second array.
+// Cost   As cuda.two_loads, and 8 bytes per 512 rows written and read again; 8 bytes per 262,144 rows copied back.
+// Needs  Any GPU; scratch for the sums of both kernels; a call that waits.
+// Limit  A second launch, for sums that the host adds up in microseconds. The source's kernel also became slower.
+//        cuda.occupancy returns to one kernel; in cuda.fused the last block of that kernel does this work.
 // From   reduce of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 8.181 to 9.116 ms.
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 

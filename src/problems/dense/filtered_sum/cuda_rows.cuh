@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/cuda_rows.cuh: what the rungs of "Exercise Session 12" share: a kernel's rows, and the tree in shared memory.
+// problems/dense/filtered_sum/cuda_rows.cuh: the rows and the tree that the rungs of "Exercise Session 12" share.
 #pragma once
 
 #include "problems/dense/filtered_sum/rung.hpp"
@@ -15,7 +15,7 @@
 
 namespace upsweep::impl::filtered_sum {
 
-/// Sums modulo 2^64: unsigned, so that they may wrap around.
+/// Sums are modulo 2^64; the type is unsigned, so that overflow is defined.
 using Sum = unsigned long long;
 
 struct DeviceRows {
@@ -25,7 +25,7 @@ struct DeviceRows {
   std::int64_t n;
   std::uint32_t limit;
 
-  /// Row i's product, or 0 where it is not kept or past the end.
+  /// Returns row i's product, or 0 if the row is not kept or past the end.
   __device__ __forceinline__ Sum product(std::int64_t i) const {
     return i < n && key[i] < limit ? static_cast<Sum>(quantity[i]) * static_cast<Sum>(price[i]) : 0;
   }
@@ -35,15 +35,15 @@ inline DeviceRows rows_of(const detail::FilteredSumCall& call) {
   return {call.key, call.quantity, call.price, call.n, call.limit};
 }
 
-/// The usual block of "Exercise Session 12".
+/// The block size that "Exercise Session 12" uses most.
 inline constexpr int kBlock = 256;
 
-/// At least one block, so that no rows have the sum 0.
+/// Returns the number of blocks: at least one, so that the sum of no rows is written as 0.
 constexpr std::int64_t blocks_of(std::int64_t n, int rows_per_block) {
   return n > 0 ? (n + rows_per_block - 1) / rows_per_block : 1;
 }
 
-/// kernel<<<blocks, threads>>>(rows, sums) in the call's stream.
+/// Launches kernel<<<blocks, threads>>>(rows, sums) in the call's stream.
 inline cudaError_t launch_on_rows(const detail::FilteredSumCall& call, void (*kernel)(DeviceRows rows, Sum* sums),
                                   std::int64_t blocks, int threads, Sum* sums) {
   const gpu::detail::Grid grid{.blocks = static_cast<unsigned>(blocks),
@@ -52,7 +52,7 @@ inline cudaError_t launch_on_rows(const detail::FilteredSumCall& call, void (*ke
   return gpu::detail::launch(grid, kernel, rows_of(call), sums);
 }
 
-/// launch(partials) returns its error, and leaves so many partial sums in scratch, for the host to add up.
+/// Calls launch(partials), which returns its error and leaves `count` partial sums in scratch for the host to add up.
 template <class Launch>
 Status leave_partials(detail::FilteredSumCall& call, std::int64_t count, Launch launch) {
   auto* partials = static_cast<Sum*>(call.launch->scratch);
@@ -64,7 +64,7 @@ constexpr gpu::WorkspaceSize partials_size(std::int64_t count) {
   return {.scratch = count * std::int64_t{sizeof(Sum)}};
 }
 
-/// Runs a kernel whose blocks, of kBlock threads, leave the sum of `kRows` rows each.
+/// Runs a kernel whose blocks of kBlock threads each leave the sum of `kRows` rows.
 template <auto kKernel, int kRows = kBlock>
 Status launch_blocks(detail::FilteredSumCall& call, const Policy&) noexcept {
   const std::int64_t blocks = blocks_of(call.n, kRows);
@@ -76,37 +76,37 @@ gpu::WorkspaceSize block_sums(const detail::FilteredSumCall& call) noexcept {
 }
 
 // --------------------------------------------------------------------------------------------------------- the tree
-// A value per thread of a block in shared memory, written by that thread; thread 0 returns their sum.
+// Each thread of a block writes one value to shared memory; thread 0 returns the sum of these values.
 
-/// The upper half is added to the lower one, then of that, down to `kLast` values. kThreads / kLast is a power of two.
+/// Adds the upper half to the lower half, again and again, down to `kLast` values. kThreads / kLast is a power of two.
 template <int kThreads, int kLast = 1>
 __device__ __forceinline__ void fold_halves(Sum* values) {
   const int thread = static_cast<int>(threadIdx.x);
   __syncthreads();  // all values are written
   for (int half = kThreads / 2; half >= kLast; half /= 2) {
-    // Lanes of a warp touch neighbouring words: every one another bank.
+    // Lanes of a warp touch neighboring words, each in a different bank.
     if (thread < half) values[thread] += values[thread + half];
     __syncthreads();  // this level is done
   }
 }
 
-/// The last 64 values by the block's first warp, without loop or block barrier. In the source there is no barrier at all:
-/// then a warp's threads moved in step. Since Volta they need not: each level's reads must be over before the next
-/// level's writes, and those before its reads, which __syncwarp orders.
+/// Folds the last 64 values in the block's first warp, without a loop or a block barrier. The source has no barrier at
+/// all here: a warp's threads then moved in step. Since Volta they need not. Each level's reads must end before the
+/// next level's writes, and these writes before the next reads. __syncwarp orders both.
 __device__ __forceinline__ Sum fold_last_warp(Sum* values) {
   const int lane = static_cast<int>(threadIdx.x);
   Sum mine = values[lane];
 #pragma unroll
   for (int half = 32; half >= 1; half /= 2) {
-    mine += values[lane + half];  // what lanes from `half` on add is not used
-    __syncwarp();                 // everyone has read
+    mine += values[lane + half];  // the results of lanes from `half` on are not used
+    __syncwarp();                 // all lanes have read
     values[lane] = mine;
-    __syncwarp();  // everyone has written
+    __syncwarp();  // all lanes have written
   }
   return mine;
 }
 
-/// Halves down to 64 values, then the last warp. Any multiple of 32 threads from 64 on; the value is thread 0's.
+/// Halves down to 64 values, then folds the last warp. For any multiple of 32 threads from 64 on. Thread 0 has the sum.
 template <int kThreads>
 __device__ __forceinline__ Sum fold_unrolled(Sum* values) {
   constexpr int kPower = kThreads >= 1024  ? 1024
@@ -116,7 +116,7 @@ __device__ __forceinline__ Sum fold_unrolled(Sum* values) {
                                            : 64;
   const int thread = static_cast<int>(threadIdx.x);
   if constexpr (kPower < kThreads) {
-    // 384 threads: halving 3 would lose a value, so what exceeds a power of two is added first.
+    // 384 threads: halving 3 would lose a value, so the values beyond a power of two are added first.
     __syncthreads();  // all values are written
     if (thread < kThreads - kPower) values[thread] += values[thread + kPower];
   }
@@ -124,19 +124,20 @@ __device__ __forceinline__ Sum fold_unrolled(Sum* values) {
   return thread < 32 ? fold_last_warp(values) : 0;
 }
 
-/// The body of cuda.two_loads' kernel, which the next two rungs build on: a block sums 2·kThreads rows into
-/// sums[blockIdx.x].
+/// Sums 2·kThreads rows per block into sums[blockIdx.x]: the body of cuda.two_loads' kernel, which the next two rungs
+/// also use.
 template <int kThreads>
 __device__ __forceinline__ void two_loads(const DeviceRows& rows, Sum* sums) {
   __shared__ Sum values[kThreads];
-  // The source has blockDim.x * blockDim.x * 2 + threadIdx.x, which is the same for every block: blockIdx.x is meant.
+  // The source has blockDim.x * blockDim.x * 2 + threadIdx.x, which is the same for every block. It
+  // must be blockIdx.x instead of the first blockDim.x.
   const std::int64_t i = std::int64_t{blockIdx.x} * (kThreads * 2) + threadIdx.x;
   values[threadIdx.x] = rows.product(i) + rows.product(i + kThreads);
   const Sum sum = fold_unrolled<kThreads>(values);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-/// The sum of the values of kWarps warps' threads, by shuffles; it is thread 0's. Every thread calls.
+/// The sum of the values of kWarps warps' threads, by shuffles; thread 0 has it. Every thread must call.
 template <int kWarps>
 __device__ __forceinline__ Sum fold_block(Sum sum, Sum* warp_sums) {
   const int warp = static_cast<int>(threadIdx.x) / 32;

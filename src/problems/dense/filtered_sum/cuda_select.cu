@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/cuda_select.cu: the GPU selects and multiplies, the host adds up: a product, or 0, per row.
+// problems/dense/filtered_sum/cuda_select.cu: the GPU computes one product, or 0, per row; the host adds them up.
 //
-// Idea   Thread i tests row i and writes its product; all products go to the host, which adds them up.
-// Cost   The keys and the touched sectors; 8n written, 8n over the link, 8n read by the host: more than comes in.
+// Idea   Thread i tests row i and writes its product. All products are copied to the host, which adds them up.
+// Cost   The keys and the touched sectors; 8n written, 8n over the link, 8n read by the host: more than the input.
 // Needs  Any GPU; 8 bytes of scratch per row; a call that waits.
-// Limit  The way back: 48 MB for six million rows. cuda.interleaved sends one sum per block.
+// Limit  The copy back: 48 MB for six million rows. cuda.interleaved sends one sum per block.
 // From   simpleselect of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 59.45 ms, of which 46.335 were copies.
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 
@@ -16,7 +16,7 @@ namespace {
 // [guide: product]
 __global__ void simple_select(const DeviceRows rows, Sum* products) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  // The source writes for threads past the last row as well: past the end of its array unless that is rounded up.
+  // In the source, threads past the last row write as well. Unless its array is rounded up, they write past its end.
   if (i < rows.n) products[i] = rows.product(i);
 }
 // [guide: end]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/cuda_sequential.cu: the tree adds the upper half to the lower one: sequential addresses.
+// problems/dense/filtered_sum/cuda_sequential.cu: the tree adds the upper half to the lower half: sequential addresses.
 //
-// Idea   As cuda.interleaved, but thread t adds value t + half, for half = 128, 64, …: lanes touch neighbouring words.
+// Idea   As cuda.interleaved, but thread t adds value t + half, for half = 128, 64, …: lanes touch neighboring words.
 // Cost   As cuda.interleaved.
-// Needs  Any GPU; a sum per block of scratch; a call that waits. The block is a power of two.
-// Limit  The loop and a barrier per level, of which the last six concern a single warp. cuda.unrolled does without.
+// Needs  Any GPU; scratch for one sum per block; a call that waits. The block size is a power of two.
+// Limit  The loop, and a barrier per level. In the last six levels only one warp works. For these levels,
+//        cuda.unrolled needs neither a loop nor block barriers.
 // From   selectandsumopt1 of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 36.046 to 16.764 ms, bank conflicts
 //        6,223,004 to 993,635.
 #include "problems/dense/filtered_sum/cuda_rows.cuh"

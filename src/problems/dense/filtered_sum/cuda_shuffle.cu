@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/cuda_shuffle.cu: threads that each take many rows, and warps that sum by shuffles once, at their end.
+// problems/dense/filtered_sum/cuda_shuffle.cu: each thread sums many rows, and warps fold by shuffles once, at the end.
 //
-// Idea   As many blocks as the GPU holds at a time. A thread steps through the rows with the whole grid, four keys in
-//        flight at a time, and keeps its sum in a register: no tree per 512 rows. At the end warps fold by shuffles,
-//        without shared memory, and blocks their warps. One block of a second launch folds the blocks' sums.
+// Idea   The grid is the number of blocks that the GPU holds at a time. A thread steps through the rows by the grid's
+//        stride, with four keys in flight, and keeps its sum in a register. It needs no tree for every 512 rows. At the
+//        end warps fold by shuffles, without shared memory, and blocks fold their warps. One block of a second launch
+//        folds the blocks' sums.
 // Cost   The keys and the touched sectors. Work n, depth n/threads + 2·log2 32.
-// Needs  Any GPU; a sum per block of scratch.
-// Limit  4 bytes per load, a payload that is waited for on the spot, and a second launch. cuda.fused has none of them.
-// From   Shuffles came with Kepler, a year after "Exercise Session 12"; grid-stride loops and they are in "Faster
-//        Parallel Reductions on Kepler" (J. Luitjens, NVIDIA 2014).
+// Needs  Any GPU; scratch for one sum per block.
+// Limit  4 bytes per load, a wait for each payload, and a second launch. cuda.fused has none of these.
+// From   Shuffles came with Kepler, a year after "Exercise Session 12". "Faster Parallel Reductions on Kepler"
+//        (J. Luitjens, NVIDIA 2014) describes them and grid-stride loops.
 #include <algorithm>
 
 #include "problems/dense/filtered_sum/cuda_rows.cuh"

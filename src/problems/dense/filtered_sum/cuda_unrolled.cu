@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/cuda_unrolled.cu: the last six levels of the tree are one warp's, without a loop and without block barriers.
+// problems/dense/filtered_sum/cuda_unrolled.cu: one warp does the last six levels, without loop or block barriers.
 //
-// Idea   From 64 values on only the first warp works: its six additions follow one another in the code. The source
-//        leaves every barrier out, as a warp's threads moved in step in 2012. Since Volta each has a program counter of
-//        its own: the same code may read a value before or after its owner has overwritten it. Here __syncwarp stands
-//        between the reads and the writes of a level (fold_last_warp in cuda_rows.cuh).
-// Cost   As cuda.interleaved, with a sixteenth of the instructions in the source (53,548,768 to 3,283,837).
-// Needs  Any GPU; a sum per block of scratch; a call that waits.
-// Limit  Half of the threads do nothing from the first level on. cuda.two_loads gives every thread two rows.
+// Idea   When 64 values are left, only the first warp works: its six additions follow one another in the code. The
+//        source omits all barriers in these levels, because the threads of a warp ran in lockstep in 2012. Since Volta
+//        each thread has a program counter, so a thread may read a value before or after its owner has overwritten it.
+//        Therefore __syncwarp separates the reads and the writes of a level (fold_last_warp in cuda_rows.cuh).
+// Cost   As cuda.interleaved. In the source, instructions fall to a sixteenth (53,548,768 to 3,283,837).
+// Needs  Any GPU; scratch for one sum per block; a call that waits.
+// Limit  Half of the threads do nothing from the first level on. In cuda.two_loads every thread reads two rows.
 // From   selectandsumopt2 of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 16.764 to 12.939 ms.
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 

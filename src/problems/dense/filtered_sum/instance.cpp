@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/instance.cpp: the problem as the climber sees it: lineitems, the calls, and whether sums are right.
+// problems/dense/filtered_sum/instance.cpp: declares the problem to the climber: lineitem rows, calls, verification.
 #include "problems/dense/filtered_sum/instance.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace upsweep::impl::filtered_sum {
 namespace {
 
-// What memory is read in: cache lines on the CPU, sectors on a GPU.
+// The granularity of memory reads: a cache line on the CPU, a sector on a GPU.
 constexpr std::int64_t kLine = 64;
 constexpr std::int64_t kSector = 32;
 
@@ -60,7 +60,7 @@ FilteredSumInstance::FilteredSumInstance(Table& table, std::uint32_t limit, Back
       static_cast<double>(expected_bytes(key, quantity, price, n, limit, backend == Backend::cpu ? kLine : kSector));
   group.reads_only = true;
   group.is_pinned = memory == Memory::pinned;
-  if (group.is_pinned) group.lines.emplace_back("columns stay in pinned memory of the host");
+  if (group.is_pinned) group.lines.emplace_back("columns stay in pinned host memory");
   group.facts = {{"limit", std::int64_t{limit}}, {"kept", kept}, {"sum", expected_}};
 }
 
@@ -74,7 +74,7 @@ std::vector<HostArray> FilteredSumInstance::arrays() {
 
 namespace {
 
-/// The columns at a place, and the predicate, as the public functions take them.
+/// Calls `call` with the typed pointers of the three columns.
 template <class Call>
 auto with_columns(Arrays at, const Call& call) {
   return call(static_cast<const std::uint32_t*>(at[0]), static_cast<const std::int64_t*>(at[1]),
@@ -151,7 +151,7 @@ constexpr SettingInfo kSettings[] = {
      .help = "sum the rows whose key is less than Z (default: 30)",
      .most = std::numeric_limits<std::uint32_t>::max()},
     {.name = "transfer",
-     .help = "on a GPU: send the columns too, from pageable or pinned memory or in streams",
+     .help = "on a GPU: also send the columns, from pageable memory, from pinned memory, or in streams",
      .choices = kTransfers,
      .backend = Backend::cuda}};
 
@@ -166,7 +166,7 @@ void visit_instances(const ClimbRequest& request, Backend backend, const Problem
     FilteredSumInstance resident(table, limit, backend, Memory::resident);
     visit(resident);
     if (backend == Backend::cpu) return;
-    if (table.rows * 20 > machine().memory_bytes / 4) return;  // too much to be pinned
+    if (table.rows * 20 > machine().memory_bytes / 4) return;  // too large to pin
     FilteredSumInstance pinned(table, limit, backend, Memory::pinned);
     visit(pinned);
   };

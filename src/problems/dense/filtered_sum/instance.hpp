@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/instance.hpp: the three columns that the ladder is climbed on, and the calls on them.
+// problems/dense/filtered_sum/instance.hpp: the three columns that the ladder runs on, and the calls on them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ namespace upsweep::impl::filtered_sum {
 
 /// Generated lineitems, or real columns.
 struct Table {
-  /// Like TPC-H's: one of 10000 suppliers, 1 to 50 of a part, and what these cost in cents, at 900.00 to 2098.99 apiece.
+  /// Generates rows like TPC-H's: one of 10000 suppliers, 1 to 50 of an item, and their price in cents, at 900.00 to
+  /// 2098.99 each.
   explicit Table(std::int64_t n);
   /// Throws Error unequal_lengths, empty.
   explicit Table(const std::vector<Column>& columns);
@@ -27,10 +28,10 @@ struct Table {
   Elements<std::int64_t> price;
 };
 
-/// Where the columns are for a rung on a GPU.
+/// Where the columns of a rung on a GPU are stored.
 enum class Memory : std::uint8_t {
   resident,  ///< on the device
-  pinned,    ///< in pinned memory of the host
+  pinned,    ///< in pinned host memory
 };
 
 class FilteredSumInstance : public Instance {
@@ -54,26 +55,26 @@ class FilteredSumInstance : public Instance {
   std::int64_t sum_ = 0;       ///< of the last run
 
  private:
-  // The rung of the last call on a GPU, and whether the host adds the last partials.
+  // The rung of the last call on a GPU, and whether the host adds up its partial sums.
   std::string_view asked_;
   bool host_adds_ = false;
 };
 
-/// How columns come to a GPU in a run that begins with them in the host's memory.
+/// How columns are sent to a GPU in a run that begins with the columns in host memory.
 enum class Transfer : std::uint8_t {
-  pageable,  ///< from ordinary memory, then computed
-  pinned,    ///< the same from pinned memory
-  streams,   ///< from pinned memory in chunks, which are sent and computed at the same time
+  pageable,  ///< from ordinary memory, before the computation
+  pinned,    ///< from pinned memory, before the computation
+  streams,   ///< from pinned memory in chunks; chunks are sent and computed at the same time
 };
 inline constexpr std::string_view kTransfers[] = {"pageable", "pinned", "streams"};
 
-/// Every run of this one begins with the columns in the host's memory. Throws not_built.
+/// Returns an instance whose runs all begin with the columns in host memory. Throws not_built.
 std::unique_ptr<Instance> sent_instance(Table& table, std::uint32_t limit, Transfer transfer);
 
-/// Notes which kernels a rung launches whose sum the host finishes, on columns that are on the device.
+/// Records which kernels a rung launches if the host finishes its sum. The columns are on the device.
 void note_kernels(Row& row, const gpu::Policy& policy, const detail::FilteredSumCall& call);
 
-/// Times every way to launch cuda.occupancy on columns that are on the device, and verifies that each has that sum.
+/// Times every variant of cuda.occupancy and verifies that its sum is `sum`. The columns are on the device.
 void time_occupancy(Row& row, const gpu::Policy& policy, const detail::FilteredSumCall& call, std::int64_t sum);
 
 }  // namespace upsweep::impl::filtered_sum

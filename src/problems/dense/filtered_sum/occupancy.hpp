@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/occupancy.hpp: the ways in which cuda.occupancy can be launched, and what the runtime reports about each.
+// problems/dense/filtered_sum/occupancy.hpp: the variants of cuda.occupancy, and what the runtime reports about each.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace upsweep::impl::filtered_sum {
 
-/// On the current device; none where it cannot be asked. Any one may be run; none is timed yet.
+/// Returns the variants on the current device, not yet timed; empty if it cannot be queried. Any one may be run.
 std::vector<Variant> occupancy_variants();
 
-/// Runs a call by that variant, as cuda.occupancy does by the best one.
+/// Runs a call with that variant, as cuda.occupancy does with the best one.
 Status run_occupancy_variant(detail::FilteredSumCall& call, int variant) noexcept;
 
 }  // namespace upsweep::impl::filtered_sum

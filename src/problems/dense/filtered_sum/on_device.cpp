@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/on_device.cpp: what only the ladder measures on a GPU: columns that are sent there first, as in "GPU
-// optimization of a SQL aggregate", and the ways to launch cuda.occupancy.
+// problems/dense/filtered_sum/on_device.cpp: GPU measurements that only the ladder makes: columns sent to the device
+// first, as in "GPU optimization of a SQL aggregate", and the variants of cuda.occupancy.
 #include "problems/dense/filtered_sum/instance.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -66,11 +66,11 @@ class SentInstance final : public FilteredSumInstance {
   gpu::DeviceBytes key_;
   gpu::DeviceBytes quantity_;
   gpu::DeviceBytes price_;
-  gpu::DeviceBytes out_;  // one for each chunk
+  gpu::DeviceBytes out_;  // one sum for each chunk
   cpu::Pages<std::uint64_t> partials_;
   std::vector<std::unique_ptr<gpu::Pinned>> pinned_;
   std::vector<std::unique_ptr<gpu::OwnStream>> streams_;
-  std::vector<std::unique_ptr<SentChunk>> chunks_;  // given back before their streams
+  std::vector<std::unique_ptr<SentChunk>> chunks_;  // destroyed before their streams
   gpu::Event begin_;
 };
 
@@ -99,7 +99,7 @@ SentInstance::SentInstance(Table& table, std::uint32_t limit, Transfer transfer)
   for (int p = 0; p < chunks(); ++p) chunks_.push_back(std::make_unique<SentChunk>());
 }
 
-/// Gives every chunk its rows, stream and memory. Throws unsupported.
+/// Assigns rows, a stream and memory to every chunk. Throws unsupported.
 const Rung& SentInstance::prepare(const RungInfo& info) {
   const Rung* rung = nullptr;
   for (int p = 0; p < chunks(); ++p) {
@@ -137,7 +137,7 @@ void SentInstance::send(const SentChunk& chunk, cudaStream_t stream) const {
   copy(price_, table_.price);
 }
 
-/// One run, from the columns in the host's memory to the sum there. Throws Error; the sum is left in `sum_`.
+/// Runs the rung once, from the columns in host memory to the sum in host memory (`sum_`). Throws Error.
 Staged SentInstance::run_once(const Rung& rung) {
   require(cudaDeviceSynchronize(), "running a rung");
   HostClock host;
@@ -182,8 +182,8 @@ Staged SentInstance::run_once(const Rung& rung) {
   return staged;
 }
 
-/// Of the run that is over. The link sends one chunk at a time, whatever the streams, and not always in the order in
-/// which they were asked for: a chunk begins when the one before it is sent and its own stream is free.
+/// Returns the spans of the last run. The link sends one chunk at a time, whatever the streams, and not always in the
+/// order of the requests. A chunk begins when the previous one has been sent and its own stream is free.
 std::vector<Span> SentInstance::timeline() const {
   std::vector<std::pair<double, int>> sends;  // in the order in which they ended
   for (int p = 0; p < chunks(); ++p) {
@@ -206,7 +206,7 @@ std::vector<Span> SentInstance::timeline() const {
 
 bool SentInstance::measure(Row& row, const ClimbRequest&) {
   if (row.rung.host_memory && transfer_ != Transfer::pinned) {
-    row.reason = transfer_ == Transfer::pageable ? "takes pinned memory" : "sends nothing: see pinned";
+    row.reason = transfer_ == Transfer::pageable ? "needs pinned memory" : "sends nothing: see pinned";
     return true;
   }
   const Rung& rung = prepare(row.rung);
@@ -222,7 +222,7 @@ bool SentInstance::measure(Row& row, const ClimbRequest&) {
       row.reason = "wrong value";
       return true;
     }
-    if (round < 0) continue;  // warms up
+    if (round < 0) continue;  // the first round warms up
     used += staged.total_s;
     total.push_back(staged.total_s);
     transfer.push_back(staged.transfer_s);
@@ -240,7 +240,7 @@ std::unique_ptr<Instance> sent_instance(Table& table, std::uint32_t limit, Trans
   return std::make_unique<SentInstance>(table, limit, transfer);
 }
 
-// ------------------------------------------------------------------------------------- the kernels, and ways to launch one
+// --------------------------------------------------------------------------------- the kernels, and ways to launch one
 
 void note_kernels(Row& row, const gpu::Policy& policy, const FilteredSumCall& asked) {
   const gpu::DeviceCall memory(policy, gpu::filtered_sum_workspace(policy, asked.n));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/problem.cpp: the ladder in order, which rung runs a call, and the calls: validated, run, failures as
-// Errors.
+// problems/dense/filtered_sum/problem.cpp: the order of the rungs, the choice of a rung, validation, execution, errors.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -17,8 +16,8 @@
 namespace upsweep {
 namespace impl::filtered_sum {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
-// it is an argument away from.
+// The ladder, from the naive loop up. Every rung is declared in the file of its name, or next to the rung from which
+// it differs by one argument.
 extern const Rung cpu_serial, cpu_threads, cpu_predicate_first, cuda_select, cuda_interleaved, cuda_sequential,
     cuda_unrolled, cuda_two_loads, cuda_reduce_again, cuda_occupancy, cuda_shuffle, cuda_cub, cuda_zero_copy,
     cuda_fused;
@@ -71,10 +70,10 @@ void require_columns_on_device(const gpu::Policy& policy, const RungInfo& rung, 
 void require_wrap(Overflow overflow) {
   if (overflow == Overflow::wrap) return;
   throw Error(Code::unsupported,
-              "filtered_sum is modulo 2^64, and not checked for overflow: choose wrap instead of checked");
+              "filtered_sum computes modulo 2^64 and cannot check for overflow: choose wrap instead of checked");
 }
 
-/// `sum`: of a call that waits, else null.
+/// `sum` is null unless the call waits.
 std::string_view run_on_device(const gpu::Policy& policy, detail::FilteredSumCall& call, std::int64_t* sum) {
   require_wrap(policy.overflow);
   call.waits = sum != nullptr;

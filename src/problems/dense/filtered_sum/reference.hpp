@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/reference.hpp: the one answer that every rung of a filtered sum is checked against.
+// problems/dense/filtered_sum/reference.hpp: the answer that every rung of a filtered sum is compared with.
 #pragma once
 
 #include <cstdint>
 
 namespace upsweep::impl::filtered_sum {
 
-/// Σ quantity[i]·price[i] where key[i] < limit: exact in 128 bits, then its last 64.
+/// Returns Σ quantity[i]·price[i] where key[i] < limit: computed exactly in 128 bits, then reduced to the last 64.
 inline std::int64_t expected_sum(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
                                  std::int64_t n, std::uint32_t limit) {
   __extension__ using Exact = unsigned __int128;
@@ -17,21 +17,21 @@ inline std::int64_t expected_sum(const std::uint32_t* key, const std::int64_t* q
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(sum));
 }
 
-/// Rows that are kept.
+/// Returns the number of kept rows.
 inline std::int64_t expected_rows(const std::uint32_t* key, std::int64_t n, std::uint32_t limit) {
   std::int64_t rows = 0;
   for (std::int64_t i = 0; i < n; ++i) rows += key[i] < limit ? 1 : 0;
   return rows;
 }
 
-/// Bytes that must be read: all keys, and of both payload columns each line of `line` bytes, a cache line or a sector,
-/// that holds a row that is kept.
+/// Returns the number of bytes that must be read: all keys, and the lines of both payload columns that contain a kept
+/// row. A line is `line` bytes: a cache line or a sector.
 inline std::int64_t expected_bytes(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
                                    std::int64_t n, std::uint32_t limit, std::int64_t line) {
   const auto lines_of = [&](const std::int64_t* column) {
     const auto base = reinterpret_cast<std::uintptr_t>(column);
     std::int64_t lines = 0;
-    std::uintptr_t last = 0;  // no column lies there
+    std::uintptr_t last = 0;  // no column is stored there
     for (std::int64_t i = 0; i < n; ++i) {
       if (key[i] >= limit) continue;
       const std::uintptr_t at =

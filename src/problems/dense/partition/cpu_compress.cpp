@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/partition/cpu_compress.cpp: the mask becomes bits with counts; vectors of content are compressed by them, and by their
-// complement.
+// problems/dense/partition/cpu_compress.cpp: converts the mask to bits with counts; these compress vectors of content.
 //
-// Idea   One pass over the mask turns 64 booleans into a word of bits and counts those of each block: the sum of the counts
-//        before a block says where both of its runs begin. Then blocks of columns are done in any order by any thread: what is
-//        kept is compressed by vectors to its place, and while the block is in a cache, the rest to its own.
-// Cost   Mask and content read once, all of the content written; 5/32 bytes per element written and read besides, mostly in
-//        caches. Work n/8 + 2n/w by vectors of w, depth that / p.
+// Idea   One pass over the mask converts 64 booleans to a word of bits and counts the set bits of each block. The sum
+//        of the counts before a block says where its kept elements go, and where its other elements go. So any thread
+//        can process any block of a column, in any order. Vectors compress the kept elements to their place. While the
+//        block is in a cache, a second compression with the inverted bits moves the others to theirs.
+// Cost   Mask and content read once, all of the content written. Another 5/32 bytes per element are written and read,
+//        mostly in caches. Work n/8 + 2n/w by vectors of w, depth that / p.
 // Needs  AVX-512, AVX2 or baseline.
-// Limit  The memory bandwidth of the machine, and what stores of outputs cost that are not in a cache.
+// Limit  The memory bandwidth of the machine, and the extra cost of storing to outputs that are not in a cache.
 // From   cpu.compress of the select ladder, which names its sources.
 #include <new>
 
@@ -19,7 +19,7 @@
 namespace upsweep::impl::partition {
 namespace {
 
-/// How many threads a call is worth: by the bytes that it moves.
+/// Returns the number of threads that a call is worth, by the bytes that it moves.
 int workers_of(const Call& call, int threads) {
   std::int64_t bytes = call.mask.length;
   for (const SelectColumn& column : call.columns) bytes += call.mask.length * column.element_size;

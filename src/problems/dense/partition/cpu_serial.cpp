@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/partition/cpu_serial.cpp: the naive loop, twice: what is kept, and then the rest.
+// problems/dense/partition/cpu_serial.cpp: the naive loop, twice: for the kept elements, and then for the others.
 //
 // Idea   for each element: if (mask[j]) out[k++] = content[j]; and again for each: if (!mask[j]) out[k++] = content[j].
-// Cost   Mask and content twice, as where the rest begins is known after the first pass. Work 2n, depth 2n.
+// Cost   Mask and content read twice, because the place of the others is known only after the first pass. Work 2n,
+//        depth 2n.
 // Needs  Any CPU.
-// Limit  Two mispredicted branches per element where the mask is random, on one thread. cpu.compress has none of these.
+// Limit  Two mispredicted branches per element if the mask is random, on one thread. cpu.compress has neither.
 // From   The definition.
 #include "cpu/moved_elements.hpp"
 #include "problems/dense/partition/rung.hpp"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/partition/cpu_tbb.cpp: oneTBB's parallel_reduce and parallel_scan: what a C++ user would write.
+// problems/dense/partition/cpu_tbb.cpp: oneTBB's parallel_reduce and parallel_scan, as a C++ user would write it.
 //
-// Idea   A reduction counts what is kept, so that it is known where the rest begins. A scan over elements: the first pass
-//        counts what a range keeps, the final one knows what precedes it, and moves every element of the range.
+// Idea   A reduction counts the kept elements, so that it is known where the other elements begin. Then a scan over the
+//        elements runs. Its first pass counts the kept elements of a range. Its final pass receives the count before
+//        the range, and moves every element of the range.
 // Cost   The mask three times, the content once, by a loop. Work 3n, depth 3n/p.
 // Needs  oneTBB. It runs on every core.
-// Limit  Two places to write to per element, and a branch that is mispredicted where the mask is random.
+// Limit  Two places to write to per element, and a branch that is mispredicted if the mask is random.
 // From   oneAPI Threading Building Blocks. std::partition_copy promises no order.
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_reduce.h>
@@ -21,7 +22,7 @@
 namespace upsweep::impl::partition {
 namespace {
 
-// Enough that counting a range takes longer than handing it out.
+// Large enough that counting a range takes longer than scheduling it.
 constexpr std::size_t kGrain = 16384;
 
 using Elements = oneapi::tbb::blocked_range<std::int64_t>;
@@ -32,7 +33,7 @@ std::int64_t count_range(const Mask& mask, const Elements& range) {
   return count;
 }
 
-/// Moves a range, with so many kept elements before it. Returns how many there are after it.
+/// Moves a range that `kept` kept elements precede. Returns the number of kept elements up to its end.
 std::int64_t move_range(const Call& call, const Elements& range, std::int64_t kept) {
   std::int64_t others = call.kept + range.begin() - kept;
   for (std::int64_t j = range.begin(); j < range.end(); ++j) {

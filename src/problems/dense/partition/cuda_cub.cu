@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/partition/cuda_cub.cu: CUB's partition by flags, into an output that turns the rest the right way round.
+// problems/dense/partition/cuda_cub.cu: CUB's partition by flags, with an output iterator that reverses the others.
 //
-// Idea   What a library has: DevicePartition::Flagged for each column. It writes what is not kept from the output's end on,
-//        backwards: an iterator sends that to its place in order. For this it must be known where the rest begins, so
-//        DeviceReduce::Sum counts the mask first.
+// Idea   The library's function: DevicePartition::Flagged for each column. It writes the elements that are not kept
+//        backwards, from the output's end. An output iterator maps the place of each of these elements to its place in
+//        order. The iterator needs the number of kept elements, so DeviceReduce::Sum counts the mask first.
 // Cost   The mask twice, and once more for each further column; the content read and written once.
-// Needs  Any GPU; elements aligned to their size (of 16 bytes: to 8).
+// Needs  Any GPU; elements aligned to their size (16-byte elements: to 8).
 // Limit  The mask is read for each column and for the count.
 // From   CUB 3 of the CUDA toolkit.
 #include "problems/dense/partition/rung.hpp"
@@ -48,7 +48,7 @@ struct Count {
   gpu::DeviceMask mask;
   __device__ std::int64_t operator()(std::int64_t j) const { return mask[j] ? 1 : 0; }
 };
-/// Where an element belongs that CUB writes to a place.
+/// Returns the place of an element in order, from the place to which CUB writes it.
 struct PartitionedAt {
   const std::int64_t* kept;
   std::int64_t n;
@@ -57,7 +57,7 @@ struct PartitionedAt {
   }
 };
 
-/// CUB's calls; without temporary memory, how much they need.
+/// CUB's calls. Without temporary memory they return the size that they need.
 struct Library {
   void* temporary;
   std::size_t bytes;
@@ -78,7 +78,7 @@ struct Library {
                                     stream);
     });
   }
-  /// `counted`: what CUB counts again.
+  /// `counted` receives the count of kept elements, which CUB computes again.
   template <class E>
   cudaError_t partition(const E* content, const Mask& mask, const std::int64_t* kept, E* out, std::int64_t* counted) {
     const auto places = thrust::make_permutation_iterator(out, over_positions(PartitionedAt{kept, mask.length}));
@@ -98,7 +98,7 @@ cudaError_t visit_size(int size, F f) {
   return f(std::type_identity<gpu::Moved<16, std::uint64_t>>{});
 }
 
-/// Enough for columns of any size of elements: a workspace is asked for without them.
+/// Scratch for columns with any element size, because the workspace size is asked for without the columns.
 struct CubScratch {
   CubScratch(const Mask& mask, void* memory) : parts(memory) {
     kept = parts.take<std::int64_t>(1);
@@ -151,7 +151,7 @@ gpu::WorkspaceSize workspace(const Call& call) noexcept {
 }  // namespace
 
 extern const Rung cuda_cub{.info = {.id = "cuda.cub",
-                                    .idea = "CUB's partition by flags, the rest turned round",
+                                    .idea = "CUB's partition by flags, the rest reversed",
                                     .needs = "any GPU; aligned elements",
                                     .traffic = "the mask twice, n read, n written",
                                     .cost = "2n",

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/partition/cuda_ranks.cu: the mask becomes bits with ranks; a tile's elements are read once, and both of its runs written.
+// problems/dense/partition/cuda_ranks.cu: converts the mask to bits with ranks; reads and writes each element once.
 //
-// Idea   Kernels one after the other: mark (bits and counts of 32768 booleans a block), a scan of the blocks' totals by one
-//        block, then tiles of the content. A tile's elements are read in order and meet in shared memory, those that are kept
-//        first; both runs leave in whole lines. Where they go are ranks: of the kept ones their own, of the others their
-//        position less it.
+// Idea   The kernels are: mark (the bits and the count of 32768 booleans per block), a scan of the blocks' totals by
+//        one block, then tiles of the content. A tile's elements are read in order and collected in shared memory, kept
+//        elements first. Kept elements and others are then stored in whole lines. The place of a kept element is its
+//        rank. The place of another element follows from its position minus its rank.
 // Cost   Mask and content read once, all of the content written; 3/16 byte per element written and read again.
 // Needs  Any GPU.
-// Limit  The memory; marks and their scan before anything moves. Elements of 1 and 2 bytes move one by one.
+// Limit  The memory, and marks and their scan before anything moves. Elements of 1 and 2 bytes move one by one.
 // From   As cuda.ranks of the select ladder, which names its sources.
 #include "problems/dense/partition/rung.hpp"
 
@@ -41,12 +41,12 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t begin = marks.rank_of_word(tile);
   const auto kept = static_cast<int>(marks.rank_of_word(tile + kTileWords) - begin);
   std::uint32_t word = 0;
-  int before = 0;  // of the tile's kept elements, those before the word's
+  int before = 0;  // the tile's kept elements before this word
   if (lane < kRows) {
     word = marks.bits[first + lane];
     before = static_cast<int>(marks.rank_of_word(first + lane) - begin);
   }
-  // The first tile may begin before the content, the last one end after it.
+  // The first tile may begin before the content, and the last tile may end after it.
   const std::int64_t tile_position = tile * 32 - marks.skew;
   const std::int64_t from = ::max(tile_position, std::int64_t{0});
   const auto elements = static_cast<int>(::min(tile_position + kTileElements, length) - from);
@@ -121,7 +121,7 @@ gpu::WorkspaceSize workspace(const Call& call) noexcept {
 #endif
 
 extern const Rung cuda_ranks{.info = {.id = "cuda.ranks",
-                                      .idea = "mask to bits; both runs by their ranks",
+                                      .idea = "mask to bits; kept elements and others by rank",
                                       .needs = "any GPU",
                                       .traffic = "n read, n written",
                                       .cost = "2n",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/partition/instance.cpp: the partition problem as the climber sees it: a mask and a column, and whether the output is right.
+// problems/dense/partition/instance.cpp: declares the problem to the climber: a mask, a column, calls, verification.
 #include <algorithm>
 
 #include "climb/generated.hpp"
@@ -37,7 +37,7 @@ class PartitionInstance final : public Instance {
     const SelectColumn column = column_of(at, n);
     detail::PartitionCall call{.mask = Mask::bytes(at[0], n), .columns = std::span(&column, 1)};
     const std::string_view rung = detail::run_partition(policy, call);
-    status_ = {.first_bad = kNoIndex, .kept = call.kept, .code = Code::ok};  // it would have thrown
+    status_ = {.first_bad = kNoIndex, .kept = call.kept, .code = Code::ok};  // a failed call would have thrown
     return rung;
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
@@ -51,7 +51,7 @@ class PartitionInstance final : public Instance {
     return gpu::partition_workspace(policy, group.n);
   }
   [[nodiscard]] std::string wrong(const RungInfo&) override {
-    if (status_.code != Code::ok || status_.kept != kept_) return "says that " + grouped(status_.kept) + " come first";
+    if (status_.code != Code::ok || status_.kept != kept_) return "reports " + grouped(status_.kept) + " as kept";
     return wrong_at(first_wrong(mask_.data(), group.n, content_.data(), out_.data()));
   }
   bool run_inlined() override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/partition/problem.cpp: the ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+// problems/dense/partition/problem.cpp: the order of the rungs, the choice of a rung, validation, execution, errors.
 #include <string>
 
 #include "core/columns.hpp"
@@ -11,7 +11,7 @@
 namespace upsweep {
 namespace impl::partition {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, from the naive loop up. Every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_tbb, cpu_compress, cuda_cub, cuda_ranks;
 
 constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_tbb, &cpu_compress, &cuda_cub, &cuda_ranks};
@@ -28,7 +28,7 @@ const Rung& choose(const Call& call, const Policy& policy) {
   return usable(call.launch != nullptr ? &cuda_ranks : &cpu_compress, call, policy);
 }
 
-/// All that a partition asks of its arrays. Throws Error.
+/// Checks all requirements of a partition on its arrays. Throws Error.
 void require_call(const Call& call, ArraysAre arrays = ArraysAre::there) {
   const std::int64_t n = call.mask.length;
   if (!call.mask.is_given()) throw Error(Code::invalid_argument, "there is no mask to partition by");

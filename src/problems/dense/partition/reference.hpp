@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/partition/reference.hpp: the one answer that every rung of a partition is checked against.
+// problems/dense/partition/reference.hpp: the answer that every rung of a partition is compared with.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace upsweep::impl::partition {
 
-/// Where the elements of a partition come from.
+/// Returns the source position of each element of a partition's output.
 inline std::vector<std::int64_t> expected_partition(const std::vector<bool>& mask) {
   std::vector<std::int64_t> positions;
   for (const bool wanted : {true, false}) {
@@ -22,14 +22,14 @@ inline std::vector<std::int64_t> expected_partition(const std::vector<bool>& mas
   return positions;
 }
 
-/// The first element of the output that is wrong, or kNoIndex. The mask is of n bytes.
+/// Returns the first wrong element of the output, or kNoIndex. The mask has n bytes.
 template <class T>
 std::int64_t first_wrong(const std::uint8_t* mask, std::int64_t n, const T* content, const T* out) {
   std::int64_t k = 0;
   for (const bool wanted : {true, false}) {
     for (std::int64_t j = 0; j < n; ++j) {
       if ((mask[j] != 0) != wanted) continue;
-      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are moved, those of NaN too
+      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are moved, also the bits of NaN
       if (std::memcmp(out + k, content + j, sizeof(T)) != 0) return k;
       ++k;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/partition/rung.hpp: what the files of the partition ladder's rungs declare their rows with.
+// problems/dense/partition/rung.hpp: what the rungs' files need to declare their rows of the ladder.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ using Call = detail::PartitionCall;
 /// Outputs have capacity for all elements when a rung runs.
 using Rung = upsweep::Rung<Call>;
 
-/// The ladder, from the naive loop up.
+/// Returns the ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
 }  // namespace upsweep::impl::partition

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/reduce/cpu_serial.cpp: the loop: one running value, combined with element after element.
+// problems/dense/reduce/cpu_serial.cpp: the loop: one running value, combined with one element after another.
 //
-// Idea   total = total ⊕ x[i], in blocks of 2^16 elements whose totals are folded in order, so that every rung of this
+// Idea   total = total ⊕ x[i], in blocks of 2^16 elements whose totals are folded in order. So every rung of this
 //        ladder, and an input in chunks, split the array at the same places.
 // Cost   One pass: n read. Work n - 1, depth n - 1.
 // Needs  Any CPU, any associative operator.
 // Limit  The latency of one operation per element: 4 cycles for a float addition. For integers the compiler breaks the
-//        chain by itself, because it may reorder them; cpu.simd does so for floats, in an order that is stated.
+//        chain, because it may reorder them. cpu.simd breaks it for floats, in an order that is documented.
 // From   std::accumulate.
 #include "problems/dense/reduce/fold.hpp"
 #include "problems/dense/reduce/rung.hpp"
@@ -35,11 +35,11 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .float_bound = kPlainBound},
                              .run = run};
 
-// cpu.threads: threads fold block after block; the block totals are folded in order.
+// cpu.threads: threads fold one block after another; the block totals are folded in order.
 //
-// Idea   A reduction needs no broadcast, so threads cost no second pass. Blocks, not threads, decide where the array is
-//        split: the bits of a float sum are the same for any number of threads. Whoever is done takes the next block, so
-//        that a slow core holds up no other.
+// Idea   A reduction needs no broadcast, so threads cost no second pass. The array is split by blocks, not by threads,
+//        so the bits of a float sum are the same for any number of threads. A thread that has finished takes the next
+//        block, so a slow core delays no other.
 // Cost   One pass: n read. Work n + n/2^16, depth n/p + n/2^16.
 // Needs  Any CPU, any associative operator.
 // Limit  The loop's latency again, on each thread. cpu.simd_threads removes it.

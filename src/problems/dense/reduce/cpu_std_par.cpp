@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/reduce/cpu_std_par.cpp: the standard library's parallel reduction on oneTBB: what a C++ user would pick instead.
+// problems/dense/reduce/cpu_std_par.cpp: std::reduce on oneTBB, a C++ user's first choice.
 //
 // Idea   std::reduce with std::execution::par_unseq.
 // Cost   One pass: n read.
-// Needs  Compiled operators with the same 4- or 8-byte type in and out; wrap-around overflow. It runs on every core: it
-//        takes no thread count, and float sums depend on how the work happened to be split.
-// Limit  The read bandwidth of the machine, where the compiler vectorises the operator.
+// Needs  Compiled operators with the same 4- or 8-byte type in and out; overflow that wraps. It runs on every core,
+//        because it takes no thread count, and float sums depend on how the work happened to be split.
+// Limit  The read bandwidth of the machine, if the compiler vectorizes the operator.
 // From   ISO/IEC 14882:2017, [reduce]; libstdc++'s PSTL.
 #include "cpu/std_par.hpp"
 
@@ -34,7 +34,7 @@ extern const Rung cpu_std_par{.info = {.id = "cpu.std_par",
                                        .needs = "compiled operator; same type in and out",
                                        .traffic = "n read",
                                        .cost = "library",
-                                       .limit = "vectors where the compiler finds them",
+                                       .limit = "the compiler must vectorize it",
                                        .kind = Kind::library,
                                        .threads = Threads::every,
                                        .determinism = Determinism::no},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/reduce/cuda_compiled.cuh: the types and operators that cuda.cub and cuda.one_kernel are compiled for, and their dispatch.
+// problems/dense/reduce/cuda_compiled.cuh: the types and operators of cuda.cub and cuda.one_kernel, and their dispatch.
 #pragma once
 
 #include "problems/dense/reduce/rung.hpp"
@@ -12,12 +12,12 @@
 
 namespace upsweep::impl::reduce {
 
-/// Run a call whose elements are of type In: compiled once per type, in kernels.cu.
+/// Runs a call whose elements are of type In. Compiled once per type, in kernels.cu.
 template <class In>
 Status one_kernel_from(const detail::ReduceCall& call) noexcept;
 template <class In>
 Status cub_from(const detail::ReduceCall& call) noexcept;
-/// Bytes of CUB's temporary memory.
+/// Returns the size of CUB's temporary memory in bytes.
 template <class In>
 std::int64_t cub_bytes_from(const detail::ReduceCall& call) noexcept;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/reduce/cuda_cub.cu: cub::DeviceReduce, which a CUDA programmer would use instead.
+// problems/dense/reduce/cuda_cub.cu: cub::DeviceReduce, a CUDA programmer's first choice.
 //
-// Idea   Blocks fold tiles with vector loads and write a total each; a second kernel folds the totals.
+// Idea   Blocks fold tiles with vector loads and write one total each. A second kernel folds the totals.
 // Cost   n read.
-// Needs  Any GPU. Temporary memory as CUB asks for it.
+// Needs  Any GPU. Temporary memory of the size that CUB requests.
 // Limit  A second kernel; the memory.
 // From   CUB 3 of the CUDA toolkit.
 #include "problems/dense/reduce/cuda_compiled.cuh"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/reduce/cuda_one_kernel.cu: one kernel at the speed of reading: warps fold long work units, the last block all totals.
+// problems/dense/reduce/cuda_one_kernel.cu: one kernel at the rate of reading: warps fold long work units.
 //
-// Idea   A warp reads a work unit, a contiguous range of the array, 64 bytes per lane in flight, and keeps a value per lane; shuffles
-//        come once, at its end. Blocks write their totals, and the last block to end folds them in order.
-//        See upsweep/detail/device_reduce.cuh.
+// Idea   A warp reads a work unit, a contiguous range of the array, with 64 bytes per lane in flight. Each lane keeps
+//        one value, and shuffles are used only once, at the end. Blocks write their totals, and the last block to end
+//        folds all totals in order. See upsweep/detail/device_reduce.cuh.
 // Cost   n read. Work n, depth n/(32·8448) + log2 n.
-// Needs  Any GPU. Some hundred bytes of workspace, zero before the first call, and 1056 totals of scratch.
-// Limit  The rate at which the memory is read.
+// Needs  Any GPU. A few hundred bytes of workspace, zero before the first call, and scratch for 1056 totals.
+// Limit  The read rate of the memory.
 // From   The last-block reduction of the CUDA samples (threadFenceReduction).
 #include "problems/dense/reduce/cuda_compiled.cuh"
 
@@ -23,7 +23,7 @@ Status launch(const detail::ReduceCall& call, const Policy&) noexcept {
 gpu::WorkspaceSize workspace(const detail::ReduceCall& call) noexcept {
   if (call.device != nullptr) return call.device->workspace(call);
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
-    // The output is at most 8 bytes, and the operator makes no difference.
+    // The output is at most 8 bytes, and the size does not depend on the operator.
     return gpu::detail::reduce_bytes<gpu::detail::ReduceProblem<In, std::int64_t, Add, true>>(call.n);
   });
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/reduce/cuda_shuffle.cu: blocks fold by warp shuffles and write a total each; a second launch folds the totals.
+// problems/dense/reduce/cuda_shuffle.cu: blocks fold by warp shuffles and write a total; a second launch folds these.
 //
-// Idea   A warp takes 32 neighbouring elements at a time and folds them by shuffles, a block its warps. What is left is
-//        as many totals as there are blocks, which one block folds the same way: a launch is a barrier for all.
+// Idea   A warp takes 32 neighboring elements at a time and folds them by shuffles. A block folds its warps and writes
+//        one total. One block of a second launch folds these totals in the same way: a launch is a barrier for all
+//        blocks.
 // Cost   n read, and a total per block. Work n·log2 32 on 32 lanes, depth n/warps·log2 32.
-// Needs  Any GPU; at most 1024 totals of scratch.
-// Limit  One element per lane and load, five shuffles for each, a second launch (some 2 us). cuda.one_kernel loads 16
-//        bytes at a time, shuffles once at the end, and lets the last block fold the totals.
+// Needs  Any GPU; scratch for at most 1024 totals.
+// Limit  One element per lane and load, five shuffles for each, a second launch (about 2 us). cuda.one_kernel loads 16
+//        bytes at a time, shuffles once at the end, and its last block folds the totals.
 // From   The tree reduction of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012), with shuffles
 //        instead of shared memory.
 #include "problems/dense/reduce/rung.hpp"
@@ -28,7 +29,7 @@ namespace {
 constexpr int kWarps = gpu::tuning::kTeachingOrder.reduce_warps;
 constexpr std::int64_t kMostBlocks = gpu::tuning::kTeachingOrder.reduce_blocks;
 
-/// Every warp folds `share` elements, a multiple of 32; the last ones may have less, or nothing.
+/// Folds `share` elements per warp, a multiple of 32. The last warps may have fewer elements, or none.
 template <class T, class Op>
 __global__ void fold_shares(Op op, const T* in, std::int64_t n, std::int64_t share, bool has_init, T init, T* out) {
   __shared__ __align__(16) unsigned char memory[kWarps * sizeof(T)];
@@ -51,7 +52,7 @@ __global__ void fold_shares(Op op, const T* in, std::int64_t n, std::int64_t sha
   __syncthreads();  // all totals are written
   // [guide: end]
 
-  // ---- The block: those of its warps that had any.
+  // ---- The block: folds those of its warps that had elements.
   if (warp > 0) return;
   const std::int64_t left = (n - block_first + share - 1) / share;
   const int warps = left < kWarps ? static_cast<int>(left) : kWarps;
@@ -78,7 +79,7 @@ Status launch(const detail::ReduceCall& call, const Policy&) noexcept {
     };
     auto* totals = static_cast<T*>(call.launch->scratch);
     const std::int64_t share = share_of(call.n, kMostBlocks);
-    const std::int64_t blocks = (call.n + share * kWarps - 1) / (share * kWarps);  // that have any elements
+    const std::int64_t blocks = (call.n + share * kWarps - 1) / (share * kWarps);  // blocks that have elements
     if (blocks > 0) {
       const cudaError_t error = fold(blocks, static_cast<const T*>(call.in), call.n, share, false, T{}, totals);
       if (error != cudaSuccess) return gpu::status_of(error);

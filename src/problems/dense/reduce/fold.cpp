@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/reduce/fold.cpp: the block totals of a reduction: in the output type, or exact in 128 bits for checked sums.
+// problems/dense/reduce/fold.cpp: folds blocks to totals in the output type, or exactly in 128 bits for checked sums.
 #include "problems/dense/reduce/fold.hpp"
 
 #include <algorithm>
@@ -19,10 +19,11 @@ namespace {
 using cpu::Int128;
 using cpu::Range;
 
-// Blocks have a fixed length, so that the order in which floats are added depends on nothing but the array.
+// Blocks have a fixed length, so that the order in which floats are added depends only on the array.
 constexpr std::int64_t kBlock = cpu::tuning::kBlocksOrder.reduce_block;
 
-/// Waking a thread takes about as long as a plain loop takes for a block; vectors do more blocks meanwhile (block_workers()).
+/// Returns the number of workers. Waking a thread takes about as long as the plain loop takes for one block; vectors do
+/// more blocks in that time (block_workers()).
 int workers_for(const detail::ReduceCall& call, const cpu::KernelTable& table, int threads) {
   const std::int64_t blocks = cpu::ceil_div(call.n, kBlock);
   if (blocks <= 1) return 1;
@@ -33,7 +34,7 @@ int workers_for(const detail::ReduceCall& call, const cpu::KernelTable& table, i
   return static_cast<int>(std::min<std::int64_t>(most, blocks));
 }
 
-/// fold(range, total) for every block, spread over the workers, then use(total) in order; totals of `total_bytes`.
+/// Calls fold(range, total) for every block, on the workers, then use(total) in order. A total has `total_bytes` bytes.
 template <class Fold, class Use>
 void fold_blocks(std::int64_t n, int workers, std::int64_t total_bytes, const Fold& fold, Use use) {
   using detail::CarryBytes;
@@ -46,8 +47,9 @@ void fold_blocks(std::int64_t n, int workers, std::int64_t total_bytes, const Fo
     }
     return;
   }
-  // As many bytes as the carries have, aligned for each of them, and first written by those who fold: zeroing a CarryBytes
-  // for every block of 2 GB of int32 takes one thread 1.2 ms where the pages are new (EPYC); 32 cores fold them in 16.
+  // The buffer is as large as all carries, is aligned for each of them, and is first written by the workers that fold.
+  // For 2 GB of int32, one thread takes 1.2 ms to zero a CarryBytes per block if the pages are new (EPYC). 32 cores
+  // fold the blocks in 16 ms.
   const auto totals = std::make_unique_for_overwrite<CarryBytes[]>(
       static_cast<std::size_t>(cpu::ceil_div(blocks * total_bytes, CarryBytes::kSize)));
   const auto total_of = [&](std::int64_t b) { return reinterpret_cast<std::byte*>(totals.get()) + b * total_bytes; };
@@ -65,12 +67,12 @@ void fold_typed(const detail::ReduceCall& call, const cpu::KernelTable& table, i
   fold_blocks(call.n, workers, call.carry_size, fold_range,
               [&](const std::byte* total) { fold_range.merge(call.carry, total); });
   if (!is_integer(call.out_type)) return;
-  // Merging counts how often sums of blocks wrap around, not those of elements: that is no count.
+  // Merging counts how often sums of blocks wrap, not how often sums of elements do. So the count has no meaning here.
   visit_type(call.out_type,
              [&]<class Out>(std::type_identity<Out>) { static_cast<ScanCarry<Out>*>(call.carry)->wraps = 0; });
 }
 
-/// The sum in 128 bits; the carry keeps what of it does not fit, as later chunks may bring it back.
+/// Computes the sum in 128 bits. The carry keeps the bits that do not fit, because later chunks may cancel them.
 template <class Out>
 void fold_checked(const detail::ReduceCall& call, const cpu::KernelTable& table, int workers) {
   auto& carry = *static_cast<ScanCarry<Out>*>(call.carry);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/reduce/fold.hpp: folds an array block by block: blocks by any thread in any order, their totals in the array's order.
+// problems/dense/reduce/fold.hpp: folds blocks on any thread in any order, and their totals in the array's order.
 #pragma once
 
 #include "cpu/kernels.hpp"
@@ -9,7 +9,7 @@
 
 namespace upsweep::impl::reduce {
 
-/// The schedule of every rung here: `threads` workers (0: every core) on the kernels of `table`.
+/// Runs the schedule that every rung here uses: `threads` workers (0: every core) on the kernels of `table`.
 Status fold(const detail::ReduceCall& call, const Policy& policy, const cpu::KernelTable& table, int threads) noexcept;
 
 }  // namespace upsweep::impl::reduce

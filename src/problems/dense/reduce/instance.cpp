@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/reduce/instance.cpp: the reduce problem as the climber sees it: its columns, its calls, and whether their sums are right.
+// problems/dense/reduce/instance.cpp: declares the reduce problem to the climber: columns, calls, verification of sums.
 #include <utility>
 
 #include "climb/generated.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/reduce/kernels.cu: cuda.one_kernel and cuda.cub for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+// problems/dense/reduce/kernels.cu: cuda.one_kernel and cuda.cub for one type, UPSWEEP_ELEMENT; compiled per type.
 #include <cub/device/device_reduce.cuh>
 
 #include "cuda/cub.cuh"

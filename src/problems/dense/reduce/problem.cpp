@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/reduce/problem.cpp: the reduce ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+// problems/dense/reduce/problem.cpp: the order of the rungs, the choice of a rung, validation, execution, errors.
 #include <cstdint>
 #include <string>
 
@@ -15,8 +15,8 @@
 namespace upsweep {
 namespace impl::reduce {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
-// it is an argument away from.
+// The ladder, from the naive loop up. Every rung is declared in the file of its name, or next to the rung from which
+// it differs by one argument.
 extern const Rung cpu_serial, cpu_threads, cpu_simd, cpu_std_par, cpu_simd_threads, cuda_shuffle, cuda_cub,
     cuda_one_kernel;
 
@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::int64_t kThreadsBytes = cpu::tuning::kDense.reduce_threads_bytes;
 
-/// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
+/// Returns the rung that the policy names, or the top rung that fits the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::ReduceCall& call, const Policy& policy) {
   if (!policy.rung.empty()) {
     const Rung& rung = named_rung(kLadder, call, policy);
@@ -43,7 +43,7 @@ const Rung& choose(const detail::ReduceCall& call, const Policy& policy) {
   return large ? cpu_simd_threads : cpu_simd;
 }
 
-enum class Result : std::uint8_t { in_carry, in_own_memory, in_reach };  ///< in_reach: the caller has looked after it
+enum class Result : std::uint8_t { in_carry, in_own_memory, in_reach };  ///< in_reach: the caller has checked it
 
 std::string_view run_on_device(const gpu::Policy& policy, const detail::ReduceCall& asked, Result result) {
   const bool waits = result == Result::in_carry;
@@ -91,7 +91,7 @@ gpu::WorkspaceSize detail::reduce_workspace(const gpu::Policy& policy, const Red
 
 void detail::throw_sum_overflow(Type type) {
   throw Error(Code::overflow,
-              "the sum does not fit " + std::string(name(type)) + ": reduce into a wider type, or let it wrap around");
+              "the sum does not fit " + std::string(name(type)) + ": reduce into a wider type, or let it wrap");
 }
 
 }  // namespace upsweep

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cpu_std_par.cpp: the standard library's parallel scan on oneTBB: what a C++ user would pick instead.
+// problems/dense/scan/cpu_std_par.cpp: the standard library's parallel scan on oneTBB, a C++ user's first choice.
 //
 // Idea   std::inclusive_scan and std::exclusive_scan with std::execution::par_unseq.
 // Cost   In libstdc++ two passes over a tree of chunks: 2n read, n written, and the read that a plain store costs.
-// Needs  Compiled operators with the same 4- or 8-byte type in and out, and wrap-around overflow; floats with add only
-//        (libstdc++ starts chunks of floats from zero whatever the operator); exclusive not in place (it reads what it
-//        has overwritten). It runs on every core, and float sums depend on how the work happened to be split.
+// Needs  Compiled operators with the same 4- or 8-byte type in and out, and overflow that wraps. Floats only with add,
+//        because libstdc++ starts chunks of floats from zero, for any operator. Exclusive scans not in place, because
+//        libstdc++ would read elements that it has overwritten. It runs on every core, and float sums depend on how the
+//        work happened to be split.
 // Limit  Memory traffic, and a scalar loop per chunk. cpu.lookahead removes both.
 // From   ISO/IEC 14882:2017, [inclusive.scan]; libstdc++'s PSTL.
 #include "cpu/std_par.hpp"
@@ -27,7 +28,8 @@ bool is_negative_zero(T x) {
   return x == 0 && std::signbit(x);
 }
 
-/// How many of the first sums are -0.0, which the library's are not: libstdc++ begins its chunks with 0.0.
+/// Returns how many of the first sums are -0.0. The library's sums are not, because libstdc++ begins its chunks with
+/// 0.0.
 template <class T, class Op>
 std::int64_t negative_zeros(const detail::ScanCall& call) {
   std::int64_t count = 0;
@@ -36,7 +38,7 @@ std::int64_t negative_zeros(const detail::ScanCall& call) {
     const auto& before = *static_cast<const ScanCarry<T>*>(call.carry);
     if (before.any && !is_negative_zero(detail::value_of(before))) return 0;
     while (count < call.n && is_negative_zero(in[count])) ++count;
-    if (call.exclusive && count < call.n) ++count;  // sums are one place later, and the first one is what precedes
+    if (call.exclusive && count < call.n) ++count;  // sums are one place later; the first one is the initial value
   }
   return count;
 }
@@ -69,8 +71,8 @@ const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept
   if (const char* reason = cpu::std_par_refusal(call, policy)) return reason;
   if (call.exclusive && call.in == call.out)
     return "cannot scan exclusively in place: it reads what it has overwritten";
-  // libstdc++ starts every chunk of floats from T{}, which is neutral for sums alone.
-  if (is_float(call.out_type) && call.op != Operator::add) return "the library scans floats rightly with add only";
+  // libstdc++ starts every chunk of floats from T{}, which is neutral only for sums.
+  if (is_float(call.out_type) && call.op != Operator::add) return "the library scans floats correctly only with add";
   return nullptr;
 }
 

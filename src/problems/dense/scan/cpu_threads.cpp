@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cpu_threads.cpp: threads scan blocks on their own, the totals are scanned, and broadcast back.
+// problems/dense/scan/cpu_threads.cpp: threads scan blocks separately, the totals are scanned, and broadcast back.
 //
-// Idea   (x0 ⊕ x1) ⊕ (x2 ⊕ x3): associativity lets every block start at once, as if nothing preceded it. What did is
-//        combined in afterwards. These blocks have a fixed length and threads take runs of them (cpu/block_scans.hpp).
+// Idea   (x0 ⊕ x1) ⊕ (x2 ⊕ x3): because ⊕ is associative, all blocks are scanned at the same time, as if nothing
+//        preceded them. Afterwards the total of all preceding blocks is combined into each element. Blocks have a fixed
+//        length, and threads take runs of blocks (cpu/block_scans.hpp).
 // Cost   Two passes: n read + n written, then n read + n written again: 4n bytes·size instead of 2n. Work 2n
 //        operations, depth n/p + n/block + 1 on p threads.
-// Needs  Any CPU, any associative operator. Checked overflow: not in place, as the broadcast must see the input.
-// Limit  Memory traffic. The source found this version no faster than the loop and could not say why ("Not sure
-//        what's wrong"). This is why: the second pass doubles the bytes, so p threads gain only where they have more
-//        than twice the bandwidth of one, and two threads of a desktop CPU do not; its prediction of 3/4 of the time on
-//        two threads counts additions, which cost nothing here. Where the operation itself is slow (floats, 4 cycles
-//        each) threads still pay. cpu.chained and cpu.lookahead need one pass only.
+// Needs  Any CPU, any associative operator. Checked overflow: not in place, because the broadcast must see the input.
+// Limit  Memory traffic. In the source this version is not faster than the loop, and the source does not explain why
+//        ("Not sure what's wrong"). The reason is that the second pass doubles the bytes. Therefore p threads are
+//        faster only if they have more than twice the bandwidth of one thread, and two threads of a desktop CPU do not.
+//        The source predicts 3/4 of the time on two threads, because it counts additions, which do not limit this
+//        loop. With a slow operation (floats, 4 cycles each) threads are still faster. cpu.chained and cpu.lookahead
+//        need only one pass.
 // From   "CPU parallelization" in "Parallel Prefix Scan".
 #include "cpu/block_scans.hpp"
 #include "cpu/kernels.hpp"
@@ -41,7 +43,7 @@ const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept
 }  // namespace
 
 extern const Rung cpu_threads{.info = {.id = "cpu.threads",
-                                       .idea = "blocks alone, a scan of their totals, broadcast back",
+                                       .idea = "blocks separately, a scan of totals, broadcast back",
                                        .needs = "any CPU",
                                        .traffic = "2n read, 2n written",
                                        .cost = "2n, n/p + n/block",
@@ -51,14 +53,14 @@ extern const Rung cpu_threads{.info = {.id = "cpu.threads",
 
 // cpu.simd_threads: the three phases of cpu.threads on the vectors of cpu.simd.
 //
-// Idea   Both at once: blocks per thread, log-step scans within vectors; the broadcast is vectorised too.
+// Idea   The combination of both: blocks per thread, log-step scans within vectors. The broadcast is also vectorized.
 // Cost   Two passes: 2n read, 2n written. Work n·log2 w + n, depth n/(p·w) + n/block + log2 w.
-// Needs  A compiled operator. Checked overflow: not in place, as the broadcast must see the input.
+// Needs  A compiled operator. Checked overflow: not in place, because the broadcast must see the input.
 // Limit  Memory traffic: arithmetic has become free, and still every byte moves twice. The source's 6.54x for SIMD
 //        and six threads multiplies two speed-ups that compete for the same bandwidth. cpu.chained removes a pass.
 // From   "SIMD + Multi-threading" in the list of "Parallel Prefix Scan".
 extern const Rung cpu_simd_threads{.info = {.id = "cpu.simd_threads",
-                                            .idea = "blocks of vectors: both at once",
+                                            .idea = "cpu.threads and cpu.simd combined",
                                             .needs = "compiled operator; AVX2, AVX-512 or baseline",
                                             .traffic = "2n read, 2n written",
                                             .cost = "n·log w + n, n/(p·w) + n/block",

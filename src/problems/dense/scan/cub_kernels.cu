@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cub_kernels.cu: cuda.cub for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+// problems/dense/scan/cub_kernels.cu: cuda.cub for elements of one type, UPSWEEP_ELEMENT; compiled once for each.
 #include <algorithm>
 
 #include "core/visit.hpp"
@@ -17,7 +17,7 @@ Status cub_from<T>(const detail::ScanCall& call) noexcept {
 
 template <>
 std::int64_t cub_bytes_from<T>(std::int64_t n) noexcept {
-  // Tiles are as long as CUB's tuning for sums has them, or as its default for all other operators.
+  // The tile length is from CUB's tuning for sums, and from its default for all other operators.
   return std::max(cub_bytes<T>(n, gpu::tuned(Add{})), cub_bytes<T>(n, Min{}));
 }
 

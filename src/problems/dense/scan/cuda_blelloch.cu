@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cuda_blelloch.cu: up-sweep and down-sweep over a tree in shared memory: two operations per element, not log2 n.
+// problems/dense/scan/cuda_blelloch.cu: up-sweep and down-sweep: two operations per element instead of log2 n.
 //
-// Idea   Up: pairs are folded, then pairs of pairs, leaving the totals of ever larger left halves in place. Down: what
-//        precedes the middle of each subtree is combined with it. Blelloch clears the root and swaps its way down, which
-//        takes an identity; this form of the same tree (Brent and Kung's) needs none, so any operator will do.
+// Idea   Up: pairs are folded, then pairs of pairs. Afterwards the array contains the totals of the left halves of all
+//        subtrees. Down: the fold of everything before a subtree is combined with the middle of the subtree. Blelloch
+//        clears the root and swaps in the down-sweep, which requires an identity. This rung uses Brent and Kung's form
+//        of the same tree, which needs no identity, so any operator works.
 // Cost   n read, n written, and again to add the tiles' totals back. Work 2n, depth 2·log2 n.
 // Needs  Any GPU; a 1023rd of the array for totals.
-// Limit  Ever fewer threads work towards the root, and each level is a barrier. A place is skipped after every 32, so
-//        that strides of powers of two do not meet one bank of shared memory. cuda.shuffle trades work for barriers.
+// Limit  Each level towards the root has a barrier, and half the active threads of the level before. One word of shared
+//        memory is skipped after every 32, so that strides of powers of two do not all access one bank. cuda.shuffle
+//        does more work with fewer barriers.
 // From   G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990; "Parallel Prefix Scan"; M. Harris,
 //        S. Sengupta, J. D. Owens, GPU Gems 3, ch. 39 (the skipped places).
 #include "problems/dense/scan/cuda_elements.cuh"
@@ -30,18 +32,18 @@ __global__ void sweep_tiles(Element element, T* out, T* totals, std::int64_t n) 
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t first = std::int64_t{blockIdx.x} * kTileElements;
   for (int i = thread; i < kTileElements; i += kThreads) {
-    x[place(i)] = element(first + i < n ? first + i : n - 1);  // past the end: nothing before depends on it
+    x[place(i)] = element(first + i < n ? first + i : n - 1);  // past the end: no earlier output depends on it
   }
 
   // [guide: sweeps]
-  // ---- Up-sweep: the last place of every subtree of 2·stride elements gets its total.
+  // ---- Up-sweep: the total of every subtree of 2·stride elements is written to its last place.
   for (int stride = 1; stride < kTileElements; stride *= 2) {
     __syncthreads();  // the level below is complete
     const int right = (thread + 1) * 2 * stride - 1;
     if (right < kTileElements) x[place(right)] = element.op(x[place(right - stride)], x[place(right)]);
   }
 
-  // ---- Down-sweep: the middle of every subtree but the first gets what precedes the subtree.
+  // ---- Down-sweep: the value that precedes a subtree is combined with its middle, for every subtree but the first.
   for (int stride = kTileElements / 4; stride > 0; stride /= 2) {
     __syncthreads();  // the level above is complete
     const int left = (thread + 1) * 2 * stride - 1;

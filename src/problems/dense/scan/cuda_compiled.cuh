@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cuda_compiled.cuh: the rungs on CUDA that are compiled once per type of element.
+// problems/dense/scan/cuda_compiled.cuh: the rungs on CUDA that are compiled once per element type.
 #pragma once
 
 #include "problems/dense/scan/rung.hpp"
@@ -12,19 +12,19 @@
 
 namespace upsweep::impl::scan {
 
-/// Runs a call whose elements are of type In by look-ahead or look-back: compiled once per type, in
+/// Runs a call with elements of type In by look-ahead or look-back. Compiled once per type, in
 /// lookahead_kernels.cu and lookback_kernels.cu.
 template <class In>
 Status lookahead_from(const detail::ScanCall& call) noexcept;
 template <class In>
 Status lookback_from(const detail::ScanCall& call) noexcept;
-/// The same by CUB, same type in and out, and the bytes of its temporary memory with any operator: in cub_kernels.cu.
+/// Runs a call by CUB (same type in and out), and returns CUB's temporary bytes for any operator: in cub_kernels.cu.
 template <class T>
 Status cub_from(const detail::ScanCall& call) noexcept;
 template <class T>
 std::int64_t cub_bytes_from(std::int64_t n) noexcept;
 
-/// f(std::type_identity<gpu::detail::ScanProblem<…>>{}) for the types of a call; its operator makes no difference.
+/// Calls f(std::type_identity<gpu::detail::ScanProblem<…>>{}) for the types of a call, whose operator does not matter.
 template <class F>
 gpu::WorkspaceSize workspace_of_types(const detail::ScanCall& call, F f) {
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cuda_cub.cu: cub::DeviceScan, which a CUDA programmer would use instead.
+// problems/dense/scan/cuda_cub.cu: cub::DeviceScan, a CUDA programmer's first choice.
 //
-// Idea   One pass with decoupled look-back: a tile that waits for its prefix walks back over its predecessors and adds
-//        their totals until it meets one that has published its prefix.
-// Cost   n read, n written; a kernel more, that clears the tiles' states.
-// Needs  Any GPU. Temporary memory as CUB asks for it.
+// Idea   One pass with decoupled look-back: a tile that waits for its prefix looks back over the tiles before it. It
+//        adds their totals until it reaches a tile that has published its prefix.
+// Cost   n read, n written; one more kernel, which clears the tiles' states.
+// Needs  Any GPU. Temporary memory of the size that CUB requests.
 // Limit  72 to 82 % of a copy on an H200: a block holds one tile and loads nothing while it waits.
 // From   CUB 3 of the CUDA toolkit; Merrill and Garland, NVR-2016-002.
 #include "problems/dense/scan/cuda_compiled.cuh"
@@ -37,7 +37,7 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .needs = "any GPU",
                                     .traffic = "n read, n written",
                                     .cost = "library",
-                                    .limit = "blocks that load nothing while they wait",
+                                    .limit = "blocks load nothing while they wait",
                                     .kind = Kind::library,
                                     .determinism = Determinism::no},
                            .refusal = cub_refusal,

@@ -11,7 +11,7 @@
 
 namespace upsweep::impl::scan {
 
-/// Internal to each file, as there are two versions of CUB in one program.
+/// Internal to each file, because one program contains two versions of CUB.
 template <class T, class Op>
 static Status run_cub(const detail::ScanCall& call, Op op) noexcept {
   const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
@@ -30,7 +30,7 @@ static Status run_cub(const detail::ScanCall& call, Op op) noexcept {
   return gpu::status_of(cub::DeviceScan::InclusiveScan(memory, bytes, in, out, op, call.n, stream));
 }
 
-/// Bytes of its temporary memory.
+/// Returns the size of its temporary memory in bytes.
 template <class T, class Op>
 static std::int64_t cub_bytes(std::int64_t n, Op op) noexcept {
   std::size_t bytes = 0;

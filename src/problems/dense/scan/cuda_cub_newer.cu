@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cuda_cub_newer.cu: cub::DeviceScan of a newer CUB than the toolkit's, as far as PyPI has one.
+// problems/dense/scan/cuda_cub_newer.cu: cub::DeviceScan of a CUB from PyPI that is newer than the toolkit's.
 //
-// Idea   As cuda.cub. Both versions live in one program, as the names of CUB's kernels carry its version; of libcu++,
-//        whose names do not, only what the compiler inlines is used.
-// Cost   n read, n written; a kernel more, that clears the tiles' states.
+// Idea   As cuda.cub. One program contains both versions, because the names of CUB's kernels include its version. The
+//        names of libcu++ do not include its version, so this rung uses only functions of libcu++ that are inlined.
+// Cost   n read, n written; one more kernel, which clears the tiles' states.
 // Needs  nvidia-cuda-cccl from PyPI in .venv when upsweep was built.
 // Limit  As cuda.cub; on an H200 CUB 3.5 is no faster than 3.0 (docs/tuning.md).
 // From   CCCL, https://github.com/NVIDIA/cccl.
@@ -38,11 +38,11 @@ gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
 #endif
 
 extern const Rung cuda_cub_newer{.info = {.id = "cuda.cub_newer",
-                                          .idea = "cub::DeviceScan of a newer CUB than the toolkit's",
+                                          .idea = "cub::DeviceScan of a CUB newer than the toolkit's",
                                           .needs = "any GPU; nvidia-cuda-cccl from PyPI",
                                           .traffic = "n read, n written",
                                           .cost = "library",
-                                          .limit = "blocks that load nothing while they wait",
+                                          .limit = "blocks load nothing while they wait",
                                           .kind = Kind::library,
                                           .determinism = Determinism::no},
                                  .refusal = taught,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cuda_elements.cuh: a scan call as the simple rungs on CUDA get it: typed, inclusive, for a few types.
+// problems/dense/scan/cuda_elements.cuh: a scan call for the simple rungs on CUDA: typed, inclusive, for a few types.
 #pragma once
 
 #include "problems/dense/scan/rung.hpp"
@@ -15,8 +15,8 @@
 
 namespace upsweep::impl::scan {
 
-/// The elements to be scanned inclusively, whatever was asked for: an initial value is combined into the first, and an
-/// exclusive scan of x is the inclusive scan of init, x0, x1, ….
+/// The elements of the inclusive scan that computes any scan. An initial value is combined into the first element, and
+/// an exclusive scan of x is the inclusive scan of init, x0, x1, ….
 template <class T, class Op>
 struct Elements {
   const T* in;
@@ -31,7 +31,7 @@ struct Elements {
   }
 };
 
-/// f(elements, out) for the operator and type of the call.
+/// Calls f(elements, out) for the operator and type of the call.
 template <class F>
 Status with_elements(const detail::ScanCall& call, F f) {
   return with_few_types(call.out_type, [&]<class T, class Op>(std::type_identity<T>, Op op) {
@@ -43,7 +43,7 @@ Status with_elements(const detail::ScanCall& call, F f) {
 
 inline gpu::Stream stream_of(const detail::ScanCall& call) { return call.launch->stream; }
 
-/// Runs a call in one of the ways of cuda/.
+/// Runs a call by one of the algorithms of cuda/.
 template <class Way>
 Status launch_by(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T>(const auto& elements, T* out) {

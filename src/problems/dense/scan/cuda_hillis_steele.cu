@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cuda_hillis_steele.cu: one block, where in every round each thread adds the element a stride to its left.
+// problems/dense/scan/cuda_hillis_steele.cu: one block; in each round a thread adds the element a stride to its left.
 //
-// Idea   After rounds with strides 1, 2, 4, … each place holds the fold of everything up to it. Two copies in shared
-//        memory take turns, so that a round reads what the one before wrote and never what it writes itself
+// Idea   After rounds with strides 1, 2, 4, … each place contains the fold of all elements up to it. Two copies in
+//        shared memory alternate. So a round reads what the previous one wrote, and never what it writes itself
 //        (cuda/hillis_steele.cuh).
 // Cost   n read, n written. Work n·log2 n, depth log2 n.
 // Needs  Any GPU, and at most 1024 elements: one block.
-// Limit  One block on one multiprocessor. cuda.hillis_steele_global has no such limit, cuda.hillis_steele_blocks not
-//        its memory traffic either.
+// Limit  One block on one multiprocessor. cuda.hillis_steele_global has no such limit. cuda.hillis_steele_blocks also
+//        avoids its memory traffic.
 // From   W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986); "Parallel Prefix Scan".
 #include "problems/dense/scan/cuda_elements.cuh"
 

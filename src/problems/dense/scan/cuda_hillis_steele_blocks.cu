@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cuda_hillis_steele_blocks.cu: blocks run the rounds on their own tiles; their totals are scanned and added back.
+// problems/dense/scan/cuda_hillis_steele_blocks.cu: blocks run the rounds on their own tiles; totals are added back.
 //
-// Idea   cuda.hillis_steele on every tile at once. What precedes a tile is the scan of the tiles' totals, by the same
-//        rung, as often as it takes: 2^28 elements make 2^18 totals, those 2^8, those one tile.
+// Idea   cuda.hillis_steele on all tiles at the same time. The prefixes of the tiles are the scan of the tiles' totals.
+//        The same rung scans the totals, recursively: 2^28 elements have 2^18 totals, these totals have 2^8 totals, and
+//        2^8 totals are one tile.
 // Cost   n read, n written, then n read and written again to add the totals back: 4n. Work n·log2 tile, depth log2 n.
 // Needs  Any GPU; a 1023rd of the array for totals.
 // Limit  The second pass, log2 tile additions per element, a barrier per round. cuda.blelloch adds twice per element,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cuda_lookahead.cu: one pass at the speed of a copy: persistent blocks, bulk copies, aggregates folded ahead.
+// problems/dense/scan/cuda_lookahead.cu: one pass at the speed of a copy: persistent blocks, bulk copies, early totals.
 //
-// Idea   Every block reads the totals that all blocks publish and keeps the running prefix itself, so no block waits for
-//        another one's prefix. Copies into shared memory, folding, waiting, scanning and copies out are the work of
-//        different warps, so that memory is never idle. See upsweep/detail/tile_pipeline.cuh; small scans are one
-//        launch of one block or one cluster (small_scan.cuh).
+// Idea   Every block reads the totals that all blocks publish, and computes the running prefix itself. So no block
+//        waits for another block's prefix. Different warps do the copies into shared memory, the folds, the waits, the
+//        scans and the copies out, so that memory is never idle. See upsweep/detail/tile_pipeline.cuh. A small scan is
+//        one launch of one block or one cluster (small_scan.cuh).
 // Cost   n read, n written. Work 4n, depth n/(32·multiprocessors) and the folds.
 // Needs  Compute capability 9.0 or later. 16 bytes of workspace per 25 KB, zero before the first call.
-// Limit  The memory: 97 to 98 % of a copy's rate on an H200 (docs/tuning.md: what the rest is).
+// Limit  The memory: 97 to 98 % of a copy's rate on an H200 (docs/tuning.md explains the rest).
 // From   D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002; the
 //        look-ahead of CCCL's issue 6811; own measurements (docs/tuning.md).
 #include "problems/dense/scan/cuda_compiled.cuh"

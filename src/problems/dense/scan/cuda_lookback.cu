@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cuda_lookback.cu: one pass on any GPU: a tile walks back over the totals before it until one knows its prefix.
+// problems/dense/scan/cuda_lookback.cu: one pass on any GPU: a tile walks back over totals until a tile has its prefix.
 //
-// Idea   Blocks take tiles in order, scan them and publish their totals. What precedes a tile is put together from
-//        totals, walking back from its neighbour, and the walk ends at the first tile that has published a prefix. See
+// Idea   Blocks take tiles in order, scan them and publish their totals. The prefix of a tile is added up from totals,
+//        in a walk back from the neighboring tile. The walk ends at the first tile that has published its prefix. See
 //        upsweep/detail/lookback_scan.cuh.
 // Cost   n read, n written. Work 3n, depth n/(tile·blocks) and the walks.
 // Needs  Any GPU. 8 to 32 bytes of workspace per 4 to 16 KB, zero before the first call.
-// Limit  A block loads nothing while it waits for its prefix; other blocks of the same multiprocessor fill in.
-//        cuda.lookahead keeps loading. Float sums may differ from run to run: the walk's end is chance.
+// Limit  A block loads nothing while it waits for its prefix; other blocks of the same multiprocessor fill the gap.
+//        cuda.lookahead keeps loading. Float sums may differ from run to run, because chance decides where a walk ends.
 // From   D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002.
 #include "problems/dense/scan/cuda_compiled.cuh"
 
@@ -31,11 +31,11 @@ gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
 #endif
 
 extern const Rung cuda_lookback{.info = {.id = "cuda.lookback",
-                                         .idea = "one pass: tiles walk back to the last known prefix",
+                                         .idea = "one pass: tiles walk back to the last prefix",
                                          .needs = "any GPU",
                                          .traffic = "n read, n written",
                                          .cost = "3n, n/(T·blocks)",
-                                         .limit = "blocks that load nothing while they wait; walks",
+                                         .limit = "blocks load nothing while they wait; long walks",
                                          .determinism = Determinism::no},
                                 .refusal = single_pass_refusal,
                                 .run = launch,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/dense/scan/cuda_one_thread.cu: the loop of cpu.serial, in one thread of the GPU.
 //
-// Idea   What a kernel is, and nothing else: the same loop, started as <<<1, 1>>>.
+// Idea   It shows what a kernel is, and nothing more: the same loop, started as <<<1, 1>>>.
 // Cost   n read, n written. Work n, depth n.
 // Needs  Any GPU.
-// Limit  One lane of one of thousands: every addition waits for the one before, every load for the memory. All other
-//        rungs use more than one thread.
+// Limit  Only one of thousands of lanes works: every addition waits for the previous one, and every load for the
+//        memory. All other rungs use more than one thread.
 // From   "Sequential algorithm on a single thread" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020).
 #include "problems/dense/scan/cuda_elements.cuh"
 
@@ -20,7 +20,7 @@ extern const Rung cuda_one_thread{.info = {.id = "cuda.one_thread",
                                            .needs = "any GPU",
                                            .traffic = "n read, n written",
                                            .cost = "n, n",
-                                           .limit = "one lane of one of thousands"},
+                                           .limit = "one of thousands of lanes works"},
                                   .refusal = taught,
                                   .run = launch};
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cuda_shuffle.cu: warps scan in registers, one warp scans the warps' totals, blocks hand theirs on.
+// problems/dense/scan/cuda_shuffle.cu: warps scan in registers, one warp scans the warps' totals, block totals follow.
 //
 // Idea   The lanes of a warp read each other's registers (shuffle), so five rounds need neither shared memory nor a
-//        barrier. A block of 32 warps then has 32 totals, which are one warp's work.
+//        barrier. A block of 32 warps then has 32 totals, which one warp scans.
 // Cost   n read, n written, and again to add the tiles' totals back: 4n. Work n·log2 32, depth log2 n; two barriers.
 // Needs  Any GPU; a 1023rd of the array for totals.
-// Limit  The second pass over memory. cuda.lookback makes do with one.
+// Limit  The second pass over memory. cuda.lookback needs only one.
 // From   "Applying SHFL intrinsics" in "Parallel Prefix Scan"; NVIDIA's own shuffle scans since Kepler.
 #include "problems/dense/scan/cuda_elements.cuh"
 
@@ -35,7 +35,7 @@ __global__ void scan_tiles(Element element, T* out, T* totals, std::int64_t n) {
 
   // ---- Warps.
   if (warp == 0) warp_totals[lane] = gpu::detail::scan_lanes(element.op, warp_totals[lane], lane);
-  __syncthreads();  // and scanned
+  __syncthreads();  // all totals are scanned
   if (warp > 0) value = element.op(warp_totals[warp - 1], value);
   // [guide: end]
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cuda_thrust.cu: thrust::inclusive_scan, the algorithm that a C++ programmer meets first.
+// problems/dense/scan/cuda_thrust.cu: thrust::inclusive_scan, the algorithm that a C++ programmer tries first.
 //
-// Idea   Two lines of a library's.
-// Cost   What CUB's scan costs, which it runs; its temporary memory comes from the workspace here.
+// Idea   Two lines that call a library.
+// Cost   The cost of CUB's scan, which Thrust runs. In this rung, Thrust's temporary memory is in the workspace.
 // Needs  Any GPU.
-// Limit  See cuda.cub. Left to itself it allocates memory in every call and waits for the device.
-// From   Thrust 3 (CUDA toolkit), which "Evaluation task for Awkward Array GSoC project" (P. Das 2020) and "Parallel
-//        Prefix Scan" compare with.
+// Limit  As cuda.cub. By default Thrust allocates memory in every call and waits for the device.
+// From   Thrust 3 (CUDA toolkit). "Evaluation task for Awkward Array GSoC project" (P. Das 2020) and "Parallel Prefix
+//        Scan" compare with it.
 #include "problems/dense/scan/cuda_elements.cuh"
 
 #if UPSWEEP_HAS_CUDA
@@ -50,7 +50,7 @@ extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
                                        .needs = "any GPU",
                                        .traffic = "n read, n written",
                                        .cost = "library",
-                                       .limit = "blocks that load nothing while they wait",
+                                       .limit = "blocks load nothing while they wait",
                                        .kind = Kind::library,
                                        .determinism = Determinism::no},
                               .refusal = taught,

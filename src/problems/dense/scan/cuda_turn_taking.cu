@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cuda_turn_taking.cu: a thread per element, each adding its own when its turn comes.
+// problems/dense/scan/cuda_turn_taking.cu: one thread per element; each thread adds its element in its own round.
 //
-// Idea   Many threads, still one after the other: in round t thread t alone adds, and a barrier that every thread of the
-//        block reaches ends the round.
+// Idea   Many threads, still one after the other: in round t only thread t adds. A barrier for all threads of the block
+//        ends the round.
 // Cost   n read, n written, and the last output of each block read again. Work n, depth n barriers.
 // Needs  Any GPU.
-// Limit  A barrier per element: slower than one thread. Blocks have no order within a launch (the source's kernel
-//        assumes one, and reads what another block may not have written yet), so past one block there is a launch per
-//        block, in order. cuda.hillis_steele lets all threads add in every round.
+// Limit  A barrier per element: slower than one thread. Blocks have no order within a launch. The source's kernel
+//        assumes one, and reads what another block may not have written yet. So an array of more than one block takes
+//        one launch per block, in order. In cuda.hillis_steele all threads add in every round.
 // From   "Sequential algorithm on multiple threads" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020),
 //        corrected.
 #include "problems/dense/scan/cuda_elements.cuh"

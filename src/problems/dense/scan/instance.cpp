@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/instance.cpp: the scan problem as the climber sees it: its columns, its calls, and whether their outputs are right.
+// problems/dense/scan/instance.cpp: declares the scan problem to the climber: columns, calls, verification of outputs.
 #include <utility>
 
 #include "climb/generated.hpp"
@@ -60,7 +60,7 @@ class ScanInstance final : public ColumnInstance<T> {
   }
 
  private:
-  /// What output i must be, or be close to.
+  /// Returns the value that output i must be equal to, or close to.
   [[nodiscard]] T exact_sum(std::int64_t i) const {
     reference::ExactReference<T, Add> expected(add);
     for (std::int64_t j = 0; j <= i; ++j) expected.next(in_.data()[j]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/lookahead_kernels.cu: cuda.lookahead for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+// problems/dense/scan/lookahead_kernels.cu: cuda.lookahead for one element type, UPSWEEP_ELEMENT; compiled per type.
 #include "problems/dense/scan/cuda_compiled.cuh"
 
 namespace upsweep::impl::scan {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/lookback_kernels.cu: cuda.lookback for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+// problems/dense/scan/lookback_kernels.cu: cuda.lookback for one element type, UPSWEEP_ELEMENT; compiled per type.
 #include "problems/dense/scan/cuda_compiled.cuh"
 
 namespace upsweep::impl::scan {

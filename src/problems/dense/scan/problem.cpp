@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/problem.cpp: the scan ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+// problems/dense/scan/problem.cpp: the order of the rungs, the choice of a rung, validation, execution, errors.
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -16,8 +16,8 @@
 namespace upsweep {
 namespace impl::scan {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
-// it is an argument away from.
+// The ladder, from the naive loop up. Every rung is declared in the file of its name, or next to the rung from which
+// it differs by one argument.
 extern const Rung cpu_serial, cpu_threads, cpu_simd, cpu_simd_threads, cpu_std_par, cpu_chained, cpu_lookahead,
     cuda_one_thread, cuda_turn_taking, cuda_hillis_steele, cuda_hillis_steele_global, cuda_hillis_steele_blocks,
     cuda_blelloch, cuda_shuffle, cuda_thrust, cuda_cub, cuda_cub_newer, cuda_lookback, cuda_lookahead;
@@ -49,7 +49,7 @@ namespace {
 
 constexpr std::int64_t kLookaheadBytes = cpu::tuning::kDense.scan_threads_bytes;
 
-/// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
+/// Returns the rung that the policy names, or the top rung that fits the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::ScanCall& call, const Policy& policy) {
   if (!policy.rung.empty()) {
     const Rung& rung = named_rung(kLadder, call, policy);
@@ -61,17 +61,17 @@ const Rung& choose(const detail::ScanCall& call, const Policy& policy) {
     const bool ahead = refusal_of(cuda_lookahead, call, policy) == nullptr;
     return usable(ahead ? &cuda_lookahead : &cuda_lookback, call, policy);
   }
-  // By length and type only: the choice must not depend on the machine, or the bits of a float scan would.
+  // By length and type only: the choice must not depend on the machine, because the bits of a float scan depend on it.
   if (call.n * call.out_size >= kLookaheadBytes) return cpu_lookahead;
   return call.op == Operator::custom ? cpu_serial : cpu_simd;
 }
 
 void require_same_or_apart(const detail::ScanCall& call) {
   if (detail::same_or_apart(call.in, call.n * call.in_size, call.out, call.n * call.out_size)) return;
-  throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or lie apart");
+  throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or disjoint");
 }
 
-/// A value in device memory, unless null.
+/// Checks a value in device memory, unless it is null.
 void require_value(const void* value, std::int64_t bytes, const char* what, const detail::ScanCall& call, int device) {
   if (value == nullptr) return;
   gpu::require_device_memory(value, device, what);
@@ -96,7 +96,7 @@ std::string_view detail::run_scan(const Policy& policy, const ScanCall& call) {
   if (status.code == Code::overflow) {
     throw Error(Code::overflow,
                 "output " + std::to_string(status.index) + " does not fit " + std::string(name(call.out_type)) +
-                    ": scan into a wider type, or let it wrap around",
+                    ": scan into a wider type, or let it wrap",
                 status.index);
   }
   throw_status(status, rung.info.id);
@@ -121,20 +121,19 @@ std::string_view detail::run_scan(const gpu::Policy& policy, const ScanCall& ask
 void detail::require_outside_output(const void* value, std::int64_t bytes, const char* what, const ElementsCall& call) {
   if (value == nullptr || call.n == 0) return;
   if (value != call.out && same_or_apart(value, bytes, call.out, call.n * call.out_size)) return;
-  throw Error(Code::invalid_argument, "the " + std::string(what) + " lies in the output: it needs memory of its own");
+  throw Error(Code::invalid_argument, "the " + std::string(what) + " overlaps the output: it needs separate memory");
 }
 
 void detail::require_values_of_host(const ElementsCall& call, std::string_view rung) {
   if (call.init_at != nullptr) {
-    throw Error(Code::unsupported,
-                std::string(rung) + " begins with a value of the host's, not with one in device memory");
+    throw Error(Code::unsupported, std::string(rung) + " needs the initial value in host memory, not in device memory");
   }
   require_length_of_host(call.n_at, rung);
 }
 
 void detail::require_length_of_host(const std::int64_t* n_at, std::string_view rung) {
   if (n_at == nullptr) return;
-  throw Error(Code::unsupported, std::string(rung) + " takes a length of the host's, not one in device memory");
+  throw Error(Code::unsupported, std::string(rung) + " needs the length in host memory, not in device memory");
 }
 
 gpu::WorkspaceSize detail::scan_workspace(const gpu::Policy& policy, const ScanCall& asked) {

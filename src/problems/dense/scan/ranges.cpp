@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/ranges.cpp: ranges of a scan on the kernels: conversion, overflow checks, carries of erased type.
+// problems/dense/scan/ranges.cpp: scans ranges with the kernels: conversion, overflow checks, type-erased carries.
 #include "problems/dense/scan/ranges.hpp"
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 namespace upsweep::impl::scan {
 namespace {
 
-// Outputs from this size on are stored past the caches. Below it, whoever uses the result next finds it in cache. In place the
-// lines are in cache already.
+// Outputs of at least this size are stored with stores that bypass the caches. Smaller outputs stay in cache for their
+// next use. If the scan is in place, the lines are already in cache.
 constexpr std::int64_t kNonTemporalBytes = cpu::tuning::kBlocks.non_temporal_bytes;
 
-/// For 8-byte and narrower elements, which is all that compiled operators have.
+/// For elements of at most 8 bytes; compiled operators have no others.
 template <class T>
 const ScanCarry<T>& as(const detail::CarryBytes& carry) {
   return *reinterpret_cast<const ScanCarry<T>*>(carry.bytes);
@@ -129,21 +129,22 @@ bool ScanRanges::spoiled(const Carry& carry) const {
 Status ScanRanges::finish(std::int64_t bad, Carry& carry) const {
   if (bad != kNoIndex && bad < call_.n) return {Code::overflow, bad};
   if (call_.n == 0 || call_.op != Operator::add || !is_integer(call_.out_type)) return {};
-  // Where no prefix has left its type, totals of ranges may have, and a carry that they are merged into counts that. Where
-  // the total of an exclusive scan does not fit, which is no output, it spoils what may follow.
+  // If no prefix has left its type, totals of ranges may still have left it, and a carry merged from these counts that.
+  // If the total of an exclusive scan does not fit, it is not an output, but it makes the following ranges invalid.
   visit_type(call_.out_type, [&]<class Out>(std::type_identity<Out>) {
     auto& end = *reinterpret_cast<ScanCarry<Out>*>(carry.bytes);
     end.wraps = 0;
     if (!checked_ || bad == kNoIndex) return;
     const auto before = *static_cast<const Out*>(output(call_.n - 1));
-    end.wraps = end.total < before ? 1 : -1;  // what leaves the type at its upper end comes in at its lower one
+    end.wraps = end.total < before ? 1 : -1;  // a sum that wraps past the upper end is smaller than the one before it
   });
   return {};
 }
 
 void* ScanRanges::output(std::int64_t i) const { return static_cast<std::byte*>(call_.out) + i * call_.out_size; }
 
-// A size that is no power of two counts as the next one: the quotient of a division would cost a short scan dearly.
+// A size that is not a power of two is rounded up to the next one, because a division would be expensive in a short
+// scan.
 std::int64_t ScanRanges::block() const {
   const auto size = std::bit_ceil(static_cast<std::uint64_t>(std::max(call_.in_size, call_.out_size)));
   return std::max<std::int64_t>(1, cpu::kBlockBytes >> std::countr_zero(size));
@@ -151,7 +152,7 @@ std::int64_t ScanRanges::block() const {
 
 std::int64_t ScanRanges::sub_block() const { return std::max<std::int64_t>(1, block() / cpu::kSubBlocks); }
 
-// Integers may be split anywhere, custom types are not scanned by vectors.
+// Integers may be split anywhere. Custom types are not scanned by vectors.
 std::int64_t ScanRanges::first_sub_block() const {
   if (call_.custom != nullptr || !exact()) return sub_block();
   return sub_block() + cpu::before_line(call_.out) / call_.out_size;

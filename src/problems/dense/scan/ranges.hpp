@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/ranges.hpp: what a scan does to a range of its elements; every rung is an order in which ranges are done.
+// problems/dense/scan/ranges.hpp: the operations of a scan on a range of elements; a rung is an order of ranges.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,11 @@ class ScanRanges {
   void merge(Carry& left, const Carry& right) const { fold_.merge(left.bytes, right.bytes); }
   /// carry ← the fold of the range.
   void reduce(cpu::Range range, Carry& carry) const { fold_(range, carry.bytes); }
-  /// Writes the range, `carry` preceding it; carry becomes what precedes the next element. `ahead` is the range that
-  /// the same thread does next, fetched into cache meanwhile. Returns the first output that overflows or kNoIndex.
+  /// Writes the range that `carry` precedes; carry becomes the value that precedes the next element. `ahead` is the
+  /// next range of the same thread, which is prefetched. Returns the first output that overflows, or kNoIndex.
   std::int64_t scan(cpu::Range range, Carry& carry, cpu::Range ahead = {0, 0}) const;
-  /// The same, and total ← total ⊕ the fold of `folded`: one after the other, as one loop for both takes doubles 1.2 times
-  /// as long on an EPYC and gains integers 3 %.
+  /// Calls scan(), then total ← total ⊕ the fold of `folded`. One loop for both would be 1.2 times slower for doubles
+  /// on an EPYC, and 3 % faster for integers.
   std::int64_t scan_and_fold(cpu::Range range, Carry& carry, cpu::Range ahead, cpu::Range folded, Carry& total) const {
     const std::int64_t bad = scan(range, carry, ahead);
     Carry total_of_range;
@@ -42,19 +42,19 @@ class ScanRanges {
     merge(total, total_of_range);
     return bad;
   }
-  /// Writes the range as if nothing preceded it: what does is combined in by shift(), which also checks for overflow.
+  /// Writes the range as if nothing preceded it. shift() combines the preceding value, and also checks for overflow.
   std::int64_t scan_alone(cpu::Range range, Carry& carry) const;
   std::int64_t shift(cpu::Range range, const Carry& carry) const;
   /// Whether scan() leaves the same bits in its carry as reduce() and merge() do.
   [[nodiscard]] bool exact() const { return fold_.kernel().exact; }
-  /// Whether the carry after a range that reduce() has folded to `total` is rather scan()'s: in another order floats may add
-  /// up to infinity where one after the other they do not.
+  /// Returns whether scan() must compute the carry after a range that reduce() has folded to `total`. In another order,
+  /// floats may add up to infinity where one after the other they do not.
   [[nodiscard]] bool prefers_scan(const Carry& before, const Carry& total) const;
-  /// The outcome of a call that ended with `carry` and first bad output `bad`.
+  /// Returns the outcome of a call that ended with `carry` and the first bad output `bad`.
   Status finish(std::int64_t bad, Carry& carry) const;
-  /// Whether an overflow after the last output of an earlier range makes this one invalid.
+  /// Returns whether an overflow after the last output of an earlier range makes this range invalid.
   [[nodiscard]] bool spoiled(const Carry& carry) const;
-  /// Elements of a block that fits a core's own cache, of its sub-blocks, and of the first one.
+  /// Numbers of elements: of a block that fits a core's L2, of its sub-blocks, and of the first sub-block.
   [[nodiscard]] std::int64_t block() const;
   [[nodiscard]] std::int64_t sub_block() const;
   [[nodiscard]] std::int64_t first_sub_block() const;
@@ -62,13 +62,13 @@ class ScanRanges {
   [[nodiscard]] bool in_place() const { return call_.in == call_.out; }
 
  private:
-  /// `magnitude`, if any: as in ScanMode.
+  /// `magnitude`, unless null, is as in ScanMode.
   void write(cpu::Range range, Carry& carry, cpu::Range ahead, std::uint64_t* magnitude = nullptr) const;
-  /// Whether no sum of the range, `before` preceding it, leaves its type, by the magnitude of its elements.
+  /// Returns whether all sums of the range after `before` fit their type, judging by the magnitude of its elements.
   [[nodiscard]] bool all_fit(cpu::Range range, const Carry& before, std::uint64_t magnitude) const;
   [[nodiscard]] std::int64_t find_overflow(cpu::Range range, const Carry& carry) const;
   [[nodiscard]] void* output(std::int64_t i) const;
-  /// A carry that kernels take: products without an exponent.
+  /// Makes a carry that kernels accept: products without an exponent.
   void make_plain(Carry& carry) const;
 
   const detail::ScanCall& call_;
@@ -76,11 +76,11 @@ class ScanRanges {
   cpu::FoldRange fold_;
   cpu::ScanRange scan_;
   bool checked_;
-  bool notes_magnitudes_;  // overflow is looked for after a range is written, by what its kernel saw
+  bool notes_magnitudes_;  // the overflow check follows the writing of a range and uses the magnitudes it recorded
   bool non_temporal_;
 };
 
-/// Runs one rung: schedule(ranges, carry) scans everything and returns the first bad output or kNoIndex.
+/// Runs one rung: schedule(ranges, carry) scans all elements and returns the first bad output or kNoIndex.
 template <class Schedule>
 Status run_ranges(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table,
                   Schedule schedule) noexcept try {

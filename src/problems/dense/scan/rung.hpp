@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/rung.hpp: what the files of the scan ladder's rungs declare their rows with.
+// problems/dense/scan/rung.hpp: what the rungs' files need to declare their rows of the ladder.
 #pragma once
 
 #include "core/ladder.hpp"
@@ -12,11 +12,11 @@ namespace upsweep::impl::scan {
 
 using Rung = upsweep::Rung<const detail::ScanCall>;
 
-/// The ladder, from the naive loop up.
+/// Returns the ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
 // The constants of float_bound: the additions on the longest path to an output, beyond log2 n, halved and rounded up.
-// Trees: log2 of a tile and of the number of tiles, and one to add a tile's prefix, on every level.
+// For trees: log2 of a tile and of the number of tiles, and one to add a tile's prefix, on every level.
 inline constexpr FloatBound kTreeBound{.serial = false, .constant = 4};
 
 inline const char* broadcast_refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
@@ -25,7 +25,7 @@ inline const char* broadcast_refusal(const detail::ScanCall& call, const Policy&
   return nullptr;
 }
 
-// ---- On a GPU: whether it is there at all is asked before (refusal_of).
+// ---- On a GPU. refusal_of has already checked that there is one.
 
 inline const char* taught(const detail::ScanCall& call, const Policy&) noexcept {
   return teaching_refusal(call.op, call.in_type, call.out_type);
@@ -38,7 +38,7 @@ inline const char* tiles_refusal(const detail::ScanCall& call, const Policy& pol
   return taught(call, policy);
 }
 
-/// The row of a rung whose blocks scan tiles alone; totals are added back.
+/// Returns the row of a rung whose blocks scan their tiles separately; totals are added back.
 constexpr Rung tiles_rung(std::string_view id, std::string_view idea, std::string_view cost, std::string_view limit,
                           decltype(Rung::run) run, decltype(Rung::workspace) workspace) {
   return {.info = {.id = id,
@@ -55,7 +55,7 @@ constexpr Rung tiles_rung(std::string_view id, std::string_view idea, std::strin
 
 inline const char* single_pass_refusal(const detail::ScanCall& call, const Policy&) noexcept {
   if (call.op != Operator::custom) return compiled_refusal(call.op, call.in_type, call.out_type);
-  return call.device != nullptr ? nullptr : "takes a custom operator from scan.cuh only";
+  return call.device != nullptr ? nullptr : "takes custom operators only from scan.cuh";
 }
 
 }  // namespace upsweep::impl::scan

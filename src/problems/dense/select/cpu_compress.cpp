@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/cpu_compress.cpp: the mask becomes bits with counts; offsets are ranks in them, and vectors of content are compressed.
+// problems/dense/select/cpu_compress.cpp: converts the mask to bits with counts; ranks are offsets, vectors compress.
 //
-// Idea   One pass over the mask turns 64 booleans into a word of bits and notes how many are set before it. What precedes a
-//        block follows from the blocks' totals. Then nothing depends on anything: a new offset is the rank of an old one
-//        (three loads and a popcount), and each block of each column is compressed by vectors to where it belongs.
-//        Elements are split by themselves and lists by themselves, so no pattern of lists unbalances the threads.
-//        Lists that do not follow one another take two passes over their bounds instead: kept elements of each, as a
-//        difference of ranks; then equal work units, which begin anywhere in a list.
-// Cost   The mask, the content, the lists and what is kept move once; 5/32 bytes per element are written and read besides,
-//        mostly in caches. Work n/8 + lists, depth n/(8p).
+// Idea   One pass over the mask converts 64 booleans to a word of bits and records how many are set before it. The
+//        number before each block follows from the blocks' totals. After that all work is independent. A new offset is
+//        the rank of an old one (three loads and a popcount). Each block of each column is compressed by vectors to its
+//        place. Elements and lists are split separately, so no pattern of lists unbalances the threads. Lists that are
+//        not adjacent take two passes over their bounds instead. The first counts the kept elements of each list as a
+//        difference of ranks. The second runs equal work units, which begin anywhere in a list.
+// Cost   The mask, the content, the lists and the kept elements move once. Another 5/32 bytes per element are written
+//        and read, mostly in caches. Work n/8 + lists, depth n/(8p).
 // Needs  AVX-512, AVX2 or baseline.
-// Limit  The memory bandwidth of the machine, and what stores of outputs cost that are not in a cache.
-// From   The `mark` and `take` kernels of a GPU's compaction, on vectors; selection vectors as ranks are those of succinct
+// Limit  The memory bandwidth of the machine, and the extra cost of storing to outputs that are not in a cache.
+// From   The `mark` and `take` kernels of a GPU's compaction, on vectors. Ranks as selection vectors are from succinct
 //        bit vectors (G. Jacobson, "Space-efficient Static Trees and Graphs", FOCS 1989).
 #include <algorithm>
 #include <atomic>
@@ -35,7 +35,7 @@ using cpu::MeasuredLists;
 using cpu::Range;
 using cpu::SelectKernels;
 
-/// Lists whose offsets are ranked at a time.
+/// Number of lists whose offsets are ranked at a time.
 constexpr std::int64_t kListBlock = cpu::tuning::kDense.select_lists;
 
 /// Runs offsets(range of lists) on all lists and content(column, block) on all blocks of all columns, on any worker.
@@ -68,7 +68,7 @@ Status run_array(detail::SelectCall& call, const SelectKernels& kernels, int wor
 
 // ----------------------------------------------------------------------------------------------------- adjacent lists
 
-/// The first list of a range that is bad by itself.
+/// Returns the first list of a range that is itself bad.
 std::int64_t first_bad_list(const detail::SelectCall& call, Range lists) {
   return visit_bounds(call.lists, [&](auto bounds) {
     for (std::int64_t i = lists.first; i < lists.first + lists.count; ++i) {
@@ -82,7 +82,7 @@ Status bad_list(const detail::SelectCall& call, std::int64_t list) {
   return {.code = check_list(call.lists, list, call.mask.length), .index = list};
 }
 
-/// The offsets of a range of lists. Returns its first bad list or kNoIndex.
+/// Computes the offsets of a range of lists. Returns its first bad list or kNoIndex.
 std::int64_t rank_lists(const detail::SelectCall& call, const Marks& marks, Range lists, const SelectKernels& kernels) {
   std::int64_t* const out = call.out_offsets == nullptr ? nullptr : call.out_offsets + 1 + lists.first;
   if (call.lists.has_size) {
@@ -93,7 +93,7 @@ std::int64_t rank_lists(const detail::SelectCall& call, const Marks& marks, Rang
   const auto* const offsets = static_cast<const std::byte*>(call.lists.starts) + lists.first * size_of(call.lists.type);
   const bool is_bad = kernels.rank_offsets[cpu::bound_type(call.lists.type)](offsets, lists.count, marks.first(),
                                                                              marks.count(), marks.view(), out);
-  // What is wrong may be wrong with a list of another range, of which this one has the consequences.
+  // The error may come from a list of another range; this range may only see its effect.
   return is_bad ? first_bad_list(call, lists) : kNoIndex;
 }
 
@@ -104,7 +104,7 @@ Status run_adjacent(detail::SelectCall& call, const SelectKernels& kernels, int 
   });
   if (call.out_offsets != nullptr) call.out_offsets[0] = 0;
   if (start < 0 || stop < start || stop > call.mask.length) {
-    // Either a list is bad, or all are empty.
+    // Either a list is bad, or all lists are empty.
     const std::int64_t bad = first_bad_list(call, {0, n});
     if (bad != kNoIndex) return bad_list(call, bad);
     if (call.out_offsets != nullptr) std::fill_n(call.out_offsets, n + 1, 0);
@@ -122,7 +122,7 @@ Status run_adjacent(detail::SelectCall& call, const SelectKernels& kernels, int 
 
 // ------------------------------------------------------------------------------------------------------ lists anywhere
 
-/// Where lists lie that are neither null nor empty.
+/// The range of the content that contains all lists that are neither null nor empty, and the first bad list.
 struct Cover {
   std::int64_t start;
   std::int64_t stop;
@@ -152,7 +152,7 @@ Cover cover_of(const detail::SelectCall& call, const Bounds& bounds, int workers
   return {start, std::max<std::int64_t>(stop, start), bad};
 }
 
-/// A work unit: offsets at once, ranges of content a thousand at a time, all columns of them.
+/// Processes a work unit: writes offsets at once, and moves 1024 ranges of content at a time, for all columns.
 template <class Bounds>
 class SelectWorkUnit {
  public:
@@ -185,7 +185,8 @@ class SelectWorkUnit {
  private:
   static constexpr std::int64_t kRanges = 1024;
 
-  /// Asks for where a range begins, as lists may lie anywhere: by the time that it is compacted it is there.
+  /// Prefetches the beginning of a range, because lists may be anywhere. The beginning is then in cache when the range
+  /// is compacted.
   void fetch(std::int64_t position) const {
     for (const SelectColumn& column : call_.columns) {
       __builtin_prefetch(static_cast<const std::byte*>(column.data) +
@@ -200,7 +201,7 @@ class SelectWorkUnit {
   cpu::MarkRange ranges_[kRanges];
   std::int64_t count_ = 0;
   std::int64_t out_ = 0;   // where the first range's output begins
-  std::int64_t kept_ = 0;  // in these ranges
+  std::int64_t kept_ = 0;  // elements kept in these ranges
 };
 
 template <class Bounds>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/cpu_serial.cpp: the naive loop: look at the mask of an element, and move what is kept.
+// problems/dense/select/cpu_serial.cpp: the naive loop: test the mask of each element, and move those that are kept.
 //
 // Idea   for each list, for each of its elements: if (mask[j]) out[k++] = content[j].
 // Cost   One pass. Work n, depth n.
 // Needs  Any CPU.
-// Limit  A mispredicted branch per element where the mask is random (some 15 cycles each), and one per list of another
-//        length than the last. cpu.branchless has only the latter.
+// Limit  A mispredicted branch per element if the mask is random (about 15 cycles each), and one per list whose length
+//        differs from that of the previous list. cpu.branchless has only the latter.
 // From   The definition.
 #include "cpu/moved_elements.hpp"
 #include "problems/dense/select/rung.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/cpu_tbb.cpp: oneTBB's parallel_scan: what a C++ user would pick.
+// problems/dense/select/cpu_tbb.cpp: oneTBB's parallel_scan, a C++ user's first choice.
 //
-// Idea   A scan over lists (over elements where there are none): the first pass counts what a range keeps, the final one
-//        knows what precedes it, and moves elements and writes offsets.
+// Idea   A scan over lists (or over elements if there are no lists). The first pass counts the kept elements of a
+//        range. The final pass receives the count before the range, moves elements and writes offsets.
 // Cost   The mask twice, the content once, by the loop of cpu.serial. Work 2n, depth 2n/p.
 // Needs  oneTBB. It runs on every core.
-// Limit  The loop's mispredicted branches; a range is split by lists, however long they are.
+// Limit  The loop's mispredicted branches. A range is split by lists, however long they are.
 // From   oneAPI Threading Building Blocks, tbb::parallel_scan.
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_scan.h>
@@ -21,13 +21,13 @@
 namespace upsweep::impl::select {
 namespace {
 
-// Enough that counting a range takes longer than handing it out.
+// Large enough that counting a range takes longer than scheduling it.
 constexpr std::size_t kListGrain = 1024;
 constexpr std::size_t kElementGrain = 16384;
 
 using BlockedRange = oneapi::tbb::blocked_range<std::int64_t>;
 
-/// What is kept of a range; in the final pass it is moved as well, `before` elements preceding it.
+/// Counts the kept elements of a range. The final pass also moves them; `before` kept elements precede them.
 std::int64_t keep(const detail::SelectCall& call, const BlockedRange& range, std::int64_t before, bool moves,
                   cpu::LowestIndex& first_bad) {
   std::int64_t k = before;

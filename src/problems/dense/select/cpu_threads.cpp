@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/cpu_threads.cpp: one pass per column without a branch on the mask, by one thread, and by threads that count first.
+// problems/dense/select/cpu_threads.cpp: one pass per column without a branch on the mask; on one thread, or on all.
 //
-// cpu.branchless: every element is stored, and the next one over it unless it is kept.
+// cpu.branchless: stores every element, and overwrites it with the next one unless it is kept.
 //
-// Idea   out[k] = content[j]; k += mask[j]. Elements are counted first, and only those up to the last kept one are stored, so
-//        that nothing is written past what is kept.
+// Idea   out[k] = content[j]; k += mask[j]. Kept elements are counted first, and only elements up to the last kept one
+//        are stored, so that nothing is written past the output.
 // Cost   The mask twice for counting, then once per column; the content once. Work (2 + columns)·n, depth the same.
 // Needs  Any CPU.
-// Limit  One element per step of the addition that k waits for, and a mispredicted branch per list. cpu.threads does it on
-//        every core.
+// Limit  One element per step of the addition that k waits for, and a mispredicted branch per list. cpu.threads runs
+//        this on every core.
 // From   K. A. Ross, "Selection Conditions in Main Memory", ACM TODS 29(1), 2004.
 #include <new>
 #include <vector>
@@ -22,7 +22,7 @@
 namespace upsweep::impl::select {
 namespace {
 
-/// What a thread has: lists or elements of a call, what it keeps of them, and what is wrong.
+/// A thread's share: its lists or elements, how many elements it keeps, and its first error.
 struct ThreadShare {
   cpu::WorkUnit range = {};
   std::int64_t kept = 0;
@@ -36,7 +36,7 @@ void count(const detail::SelectCall& call, ThreadShare& share) {
   share.status = for_each_range(call, share.range.first, share.range.last, add, [](std::int64_t) {});
 }
 
-/// One column; `out` is where the share's output begins.
+/// Writes one column; `out` is where the share's output begins.
 void fill(const detail::SelectCall& call, const ThreadShare& share, const SelectColumn& column, std::int64_t out) {
   const std::int64_t end = out + share.kept;
   std::int64_t k = out;
@@ -106,19 +106,21 @@ extern const Rung cpu_branchless{.info = {.id = "cpu.branchless",
                                           .threads = Threads::one},
                                  .run = run_one};
 
-// cpu.threads: the same on every core: each counts what its lists keep, which gives where its output begins.
+// cpu.threads: cpu.branchless on every core. Each thread counts what its lists keep; the counts give its output's
+// place.
 //
-// Idea   Equal numbers of lists, or of elements where there are none: count, add up, fill.
-// Cost   As cpu.branchless. Work (2 + columns)·n, depth that / p where lists are of like lengths, else of the longest share.
+// Idea   Each thread has an equal number of lists, or of elements if there are no lists. Count, add up, fill.
+// Cost   As cpu.branchless. Work (2 + columns)·n. The depth is that / p if lists have similar lengths, and otherwise
+//        the work of the longest share.
 // Needs  Any CPU.
-// Limit  One element per step, and a share of lists that may hold all the content. cpu.compress has neither.
+// Limit  One element per step, and a share of lists that may contain all elements. cpu.compress has neither.
 // From   G. E. Blelloch, "Prefix Sums and Their Applications", CMU-CS-90-190: pack.
 extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .idea = "shares of lists: count, then fill, by threads",
                                        .needs = "any CPU",
                                        .traffic = "the mask three times, content once",
                                        .cost = "3n, 3n/p if lists are alike",
-                                       .limit = "shares of lists: one may hold everything"},
+                                       .limit = "shares of lists: one may contain everything"},
                               .run = run_all};
 
 }  // namespace upsweep::impl::select

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/cuda_cub.cu: CUB's compaction by flags, and for lists a scan of the mask from which new offsets are picked.
+// problems/dense/select/cuda_cub.cu: CUB's compaction by flags, and for lists a scan of the mask that yields offsets.
 //
-// Idea   What a library has: DeviceSelect::Flagged for each column, DeviceScan::InclusiveSum of the mask.
-// Cost   Lists: the scan writes 8 bytes per element, and a random read of it per list. Content once.
-// Needs  Any GPU; lists one after the other without nulls, elements aligned to their size (of 16 bytes: to 8).
-// Limit  The mask is read for each column and for the scan, whose sums are as large as the content. Where the capacity of
-//        an output is below the length of the content, elements are counted first, as CUB takes no capacity.
+// Idea   The library's functions: DeviceSelect::Flagged for each column, DeviceScan::InclusiveSum of the mask.
+// Cost   For lists, the scan writes 8 bytes per element, and each list reads one of these at random. Content once.
+// Needs  Any GPU; adjacent lists without nulls, elements aligned to their size (16-byte elements: to 8).
+// Limit  The mask is read for each column and for the scan, whose sums are as large as the content. If an output's
+//        capacity is below the length of the content, elements are counted first, because CUB takes no capacity.
 // From   CUB 3 of the CUDA toolkit.
 #include "problems/dense/select/rung.hpp"
 
@@ -27,7 +27,7 @@ namespace {
 
 const char* cub_refusal(const detail::SelectCall& call, const Policy&) noexcept {
   if (call.has_lists && (!call.lists.are_adjacent() || call.lists.valid.is_given())) {
-    return "lists do not lie one after the other, or some may be null";
+    return "lists are not adjacent, or some may be null";
   }
   for (const SelectColumn& column : call.columns) {
     const auto addresses = reinterpret_cast<std::uintptr_t>(column.data) | reinterpret_cast<std::uintptr_t>(column.out);
@@ -38,9 +38,9 @@ const char* cub_refusal(const detail::SelectCall& call, const Policy&) noexcept 
 }
 
 #if UPSWEEP_HAS_CUDA
-/// What kernels tell those after them.
+/// Values that a kernel passes to later kernels.
 struct Found {
-  std::int64_t first;  ///< of the content that lists have
+  std::int64_t first;  ///< the lists' first element in the content
   std::int64_t stop;
   std::int64_t kept;
   unsigned long long not_bad;  ///< the complement of the first bad list; 0: none
@@ -60,14 +60,14 @@ struct KeptCount {
   IsKept is_kept;
   __device__ std::int64_t operator()(std::int64_t j) const { return is_kept(j) ? 1 : 0; }
 };
-/// None, where the capacity is too small for all.
+/// Moves nothing if the capacity is too small for all kept elements.
 struct IsMoved {
   IsKept is_kept;
   std::int64_t capacity;
   __device__ bool operator()(std::int64_t j) const { return is_kept.found->kept <= capacity && is_kept(j); }
 };
 
-/// New offsets, checks of the lists, and how many elements are kept.
+/// Writes new offsets and the number of kept elements, and checks the lists.
 __global__ void pick_offsets(gpu::MovedLists lists, const std::int64_t* sums, std::int64_t* out, Found* found) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i == 0) found->kept = lists.content == 0 ? 0 : sums[lists.content - 1];
@@ -80,7 +80,7 @@ __global__ void pick_offsets(gpu::MovedLists lists, const std::int64_t* sums, st
             : i < lists.count ? lists.bound(lists.starts, i)
                               : lists.bound(lists.stops, i - 1);
   }
-  bound = ::min(::max(bound, std::int64_t{0}), lists.content);  // of bad lists and empty ones it may be anything
+  bound = ::min(::max(bound, std::int64_t{0}), lists.content);  // bounds of bad and empty lists may be anything
   out[i] = bound == 0 ? 0 : sums[bound - 1];
 }
 
@@ -98,7 +98,7 @@ auto over_positions(const F& f) {
   return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), f);
 }
 
-/// CUB's calls; without temporary memory, how much they need.
+/// CUB's calls. Without temporary memory they return the size that they need.
 struct Library {
   void* temporary;
   std::size_t bytes;
@@ -156,7 +156,7 @@ struct CubScratch {
 
   gpu::ScratchParts parts;
   Found* found;
-  std::int64_t* selected;  ///< what CUB counts
+  std::int64_t* selected;  ///< the number that CUB counts
   std::int64_t* sums = nullptr;
   std::byte* temporary = nullptr;
   std::size_t bytes = 0;
@@ -181,7 +181,7 @@ cudaError_t launch_all(const detail::SelectCall& call, const CubScratch& scratch
   } else if (error == cudaSuccess && n > 0 && (call.columns.empty() || call.capacity < n)) {
     error = library.sum({is_kept}, n, &scratch.found->kept);
   }
-  // Without lists, and with capacity for everything, the first column's count is what is kept.
+  // Without lists, and with capacity for all elements, the count of the first column is the number of kept elements.
   std::int64_t* const kept = !call.has_lists && call.capacity >= n ? &scratch.found->kept : scratch.selected;
   for (std::size_t c = 0; c < call.columns.size() && n > 0; ++c) {
     if (error != cudaSuccess) return error;

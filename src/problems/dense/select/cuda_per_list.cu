@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/cuda_per_list.cu: a thread, a warp or a block counts what its list keeps, and moves it once the counts are scanned.
+// problems/dense/select/cuda_per_list.cu: a thread, a warp or a block counts what its list keeps, and later moves it.
 #include "problems/dense/select/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -14,13 +14,13 @@ namespace upsweep::impl::select {
 #if UPSWEEP_HAS_CUDA
 constexpr int kListThreads = gpu::tuning::kSelect.list_threads;
 
-/// How many of the threads of a group that come before have something, and how many all have together.
+/// The number of threads with `has`: those earlier in the group, and all of the group.
 struct Before {
   int earlier;
   int all;
 };
 
-/// kSize threads that do a list: 1, a warp, or a block.
+/// A group of kSize threads that process a list together: 1, a warp, or a block.
 template <int kSize>
 struct ListGroup {
   int* warps;  ///< in shared memory, one for each warp
@@ -29,7 +29,7 @@ struct ListGroup {
   __device__ static std::int64_t count() { return std::int64_t{gridDim.x} * (kListThreads / kSize); }
   __device__ static std::int64_t member() { return threadIdx.x % kSize; }
 
-  /// Called by all of them.
+  /// All threads of the group must call.
   __device__ Before before(bool has) const {
     if constexpr (kSize == 1) {
       return {0, has ? 1 : 0};
@@ -53,7 +53,7 @@ struct ListGroup {
   }
 };
 
-/// offsets[i + 1] ← how many elements list i keeps; below 0 where it is bad.
+/// offsets[i + 1] ← how many elements list i keeps; negative if the list is bad.
 template <int kSize>
 __global__ void __launch_bounds__(kListThreads)
     count_kept_of_lists(gpu::MovedLists lists, gpu::DeviceMask mask, std::int64_t* offsets) {
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(kListThreads)
   }
 }
 
-/// The lists that groups of kSize threads do.
+/// Returns the lists that groups of kSize threads process; without lists, tiles of the mask.
 template <int kSize>
 Lists lists_or_tiles(const detail::SelectCall& call) {
   if (call.has_lists) return call.lists;
@@ -141,7 +141,7 @@ cudaError_t launch_lists(const detail::SelectCall& call) {
   return error;
 }
 
-/// A rung's functions.
+/// The functions of a rung with groups of kSize threads.
 template <int kSize>
 Status launch_by(detail::SelectCall& call, const Policy&) noexcept {
   return gpu::status_of(launch_lists<kSize>(call));
@@ -154,26 +154,27 @@ gpu::WorkspaceSize workspace_by(const detail::SelectCall& call) noexcept {
 
 // cuda.thread_per_list: a thread counts what its list keeps, and moves it once the counts are scanned.
 //
-// Idea   The reference loop's lists as threads. Without lists, a thread per element, which goes to its rank.
+// Idea   The reference loop, with one thread per list. Without lists, one thread per element, which it moves to its
+//        rank.
 // Cost   The mask twice, the content once; 16 bytes per list for offsets and 32 for their scan.
 // Needs  Any GPU.
-// Limit  Neighbouring threads read apart from each other; one long list is one thread's.
-// From   How Awkward Array's CUDA kernels are written, a thread per list.
+// Limit  Neighboring threads read addresses that are far apart. Only one thread processes a long list.
+// From   Awkward Array's CUDA kernels, which use a thread per list.
 extern const Rung cuda_thread_per_list{.info = {.id = "cuda.thread_per_list",
                                                 .idea = "a thread per list: count, scan, move",
                                                 .needs = "any GPU",
                                                 .traffic = "mask twice, n read, kept written",
                                                 .cost = "2n, the longest list",
-                                                .limit = "accesses apart from each other; one long list"},
+                                                .limit = "scattered accesses; one long list"},
                                        .run = launch_by<1>,
                                        .workspace = workspace_by<1>};
 
 // cuda.warp_per_list: a warp counts what its list keeps by votes, and moves it once the counts are scanned.
 //
-// Idea   Lanes read a list side by side; a vote tells each lane its place.
+// Idea   Lanes read neighboring elements of a list. A vote tells each lane the place of its element.
 // Cost   The mask twice, the content once; 16 bytes per list for offsets and 32 for their scan.
 // Needs  Any GPU.
-// Limit  Of lists with three elements 29 lanes have nothing to do; one long list is one warp's.
+// Limit  With lists of three elements, 29 lanes have nothing to do. Only one warp processes a long list.
 // From   Vector kernels of sparse matrices (Bell and Garland 2009).
 extern const Rung cuda_warp_per_list{.info = {.id = "cuda.warp_per_list",
                                               .idea = "a warp per list: votes, scan, move",
@@ -189,7 +190,7 @@ extern const Rung cuda_warp_per_list{.info = {.id = "cuda.warp_per_list",
 // Idea   As cuda.warp_per_list, with 256 threads.
 // Cost   The mask twice, the content once; 16 bytes per list for offsets and 32 for their scan.
 // Needs  Any GPU.
-// Limit  Short lists leave most threads with nothing to do; two barriers for 256 elements.
+// Limit  Most threads have nothing to do in short lists; two barriers for 256 elements.
 // From   As cuda.warp_per_list.
 extern const Rung cuda_block_per_list{.info = {.id = "cuda.block_per_list",
                                                .idea = "a block per list: votes, scan, move",

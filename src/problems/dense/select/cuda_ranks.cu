@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/cuda_ranks.cu: the mask becomes bits with ranks; new offsets are ranks of the old ones, and so are places of elements.
+// problems/dense/select/cuda_ranks.cu: converts the mask to bits with ranks: new offsets and places of elements.
 //
-// Idea   cpu.compress on a GPU. Kernels one after the other: mark (bits and counts of 32768 booleans a block), a scan of the
-//        blocks' totals by one block, then elements by tiles of the content, whose kept ones meet in shared memory and leave
-//        in whole lines, or go straight where they are few; offsets by threads of their own. No list is looked at by a block
-//        of elements, so none unbalances it. Lists that lie anywhere: offsets are a scan of differences of ranks, and
-//        elements come by tiles of the result: each finds its list, and its place by search in the ranks.
-// Cost   Mask and content of the lists read once, kept ones written; 3/16 byte per element written and read again; 24 bytes
-//        per list of int64.
+// Idea   cpu.compress on a GPU. The first kernel writes the bits and the count of 32768 booleans per block, and one
+//        block of a second kernel scans these counts. Then tiles of the content are moved. Kept elements of a tile are
+//        collected in shared memory and stored in whole lines, or stored directly if there are few. Other threads write
+//        the offsets. Blocks of elements do not read the bounds of lists, so no list unbalances them. If lists are not
+//        adjacent, offsets are a scan of differences of ranks. Then elements are moved by tiles of the result: each
+//        element finds its list, and finds its place by a search in the ranks.
+// Cost   Mask and content of the lists read once, kept elements written; 3/16 byte per element written and read again;
+//        24 bytes per list with int64 bounds.
 // Needs  Any GPU.
-// Limit  Marks and their scan take a tenth beside 8-byte elements: one pass with look-ahead would save them. Elements of 1
-//        and 2 bytes move one by one. Lists anywhere wait for searches.
+// Limit  Marks and their scan take a tenth of the time for 8-byte elements; one pass with look-ahead would avoid this.
+//        Elements of 1 and 2 bytes move one by one. Lists that are not adjacent wait for searches.
 // From   Stream compaction by ranks (Blelloch 1990); rank and select of bit vectors (Jacobson 1989).
 #include "problems/dense/select/rung.hpp"
 
@@ -31,9 +32,9 @@ constexpr int kTakeRows = gpu::tuning::kSelect.rows;  // words of a warp
 constexpr std::int64_t kTakeWords = kTakeThreads / 32 * kTakeRows;
 constexpr int kTakeElements = static_cast<int>(kTakeWords) * 32;
 constexpr int kFew =
-    kTakeElements / gpu::tuning::kSelect.few;  // kept ones of a tile that are stored from where they are
+    kTakeElements / gpu::tuning::kSelect.few;  // a tile with at most this number of kept elements stores them directly
 
-/// A tile of the content.
+/// Moves the kept elements of a tile of the content.
 template <class E>
 __global__ void __launch_bounds__(kTakeThreads)
     take_kept(const E* content, DeviceMarks marks, std::int64_t capacity, E* out) {
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(kTakeThreads)
     word = marks.bits[first + lane];
     place = static_cast<int>(marks.rank_of_word(first + lane) - begin);
   }
-  if (count == 0 || total > capacity) return;  // not before the loads, which wait for each other otherwise
+  if (count == 0 || total > capacity) return;  // after the loads, which would otherwise wait for each other
 
   E items[kTakeRows];
   std::uint32_t words[kTakeRows];
@@ -81,7 +82,7 @@ __global__ void __launch_bounds__(kTakeThreads)
 constexpr int kOffsetThreads = gpu::tuning::kSelect.offset_threads;
 constexpr int kOffsetItems = gpu::tuning::kSelect.offset_items;
 
-/// out[i] ← the rank of bound i, for n lists; their checks. out: null where no offsets are asked for.
+/// out[i] ← the rank of bound i, for n lists. Also checks the lists. `out` is null if no offsets are requested.
 template <class Offsets>
 __global__ void __launch_bounds__(kOffsetThreads)
     rank_bounds(Offsets bound, std::int64_t n, std::int64_t length, DeviceMarks marks, gpu::Outcome* outcome,
@@ -104,12 +105,12 @@ __global__ void __launch_bounds__(kOffsetThreads)
     if (i > n) break;
     const bool bad = here[k] != next[k] && gpu::is_bad(here[k], next[k], length);
     if (bad) atomicMax(&outcome->not_bad, ~static_cast<unsigned long long>(i));
-    // The bounds of bad lists, and of empty ones, may be anything.
+    // The bounds of bad lists and of empty lists may have any value.
     if (out != nullptr) out[i] = marks.rank(::min(::max(here[k], std::int64_t{0}), length));
   }
 }
 
-/// Of lists one after the other, or none.
+/// Sets the status of a call with adjacent lists or none.
 __global__ void conclude_ranks(gpu::MovedLists lists, DeviceMarks marks, std::int64_t capacity,
                                const gpu::Outcome* outcome, gpu::SelectStatus* status) {
   if (outcome->not_bad != 0) {
@@ -121,7 +122,7 @@ __global__ void conclude_ranks(gpu::MovedLists lists, DeviceMarks marks, std::in
   *status = {kNoIndex, kept, kept <= capacity ? Code::ok : Code::unequal_lengths};
 }
 
-/// Kept elements of a list.
+/// Returns the number of kept elements of a list, or a negative value if the list is bad.
 struct KeptOfList {
   gpu::MovedLists lists;
   DeviceMarks marks;
@@ -131,7 +132,7 @@ struct KeptOfList {
   }
 };
 
-/// Where results come from, by their ranks.
+/// Finds the source of each result by its rank.
 struct KeptElements {
   gpu::MovedLists lists;
   DeviceMarks marks;
@@ -141,7 +142,7 @@ struct KeptElements {
   __device__ std::int64_t position(std::int64_t rank) const { return marks.position(rank); }
 };
 
-// ------------------------------------------------------------------------------------------------------------- launches
+// ------------------------------------------------------------------------------------------------------------ launches
 
 bool is_adjacent(const detail::SelectCall& call) {
   return !call.has_lists || (call.lists.are_adjacent() && !call.lists.valid.is_given());
@@ -161,7 +162,7 @@ struct RanksScratch {
   gpu::ScratchParts parts;
   gpu::Outcome* outcome = nullptr;
   DeviceMarks marks{};
-  // Of lists anywhere:
+  // Only for lists that are not adjacent:
   std::int64_t* totals = nullptr;
   std::int64_t* offsets = nullptr;
   std::int64_t* firsts = nullptr;
@@ -183,7 +184,7 @@ cudaError_t launch_columns(const detail::SelectCall& call, const DeviceMarks& ma
 }
 
 cudaError_t launch_rank_bounds(const detail::SelectCall& call, const RanksScratch& scratch) {
-  // Lists of one size cannot be bad, and are more than any memory has offsets for where there are none to write.
+  // Lists of one size cannot be bad. Without offsets to write, there may be more of them than fit any memory.
   if (call.lists.has_size && call.out_offsets == nullptr) return cudaSuccess;
   const std::int64_t n = call.lists.count;
   const auto blocks = static_cast<unsigned>(gpu::divided_up(n + 1, kOffsetThreads * kOffsetItems));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/instance.cpp: the select problem as the climber sees it: lists, a mask and a column, and whether what is kept is right.
+// problems/dense/select/instance.cpp: declares the problem to the climber: lists, a mask, a column, verification.
 #include <algorithm>
 #include <utility>
 
@@ -60,7 +60,7 @@ class SelectInstance final : public Instance {
   }
 
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
-    status_ = {.first_bad = kNoIndex, .kept = kept_, .code = Code::ok};  // it throws otherwise
+    status_ = {.first_bad = kNoIndex, .kept = kept_, .code = Code::ok};  // a failed call would have thrown
     const Given given = given_within(at, n);
     const std::span<const SelectColumn> columns(&given.column, 1);
     if (shape_ == Shape::array) {
@@ -89,7 +89,7 @@ class SelectInstance final : public Instance {
   }
 
   [[nodiscard]] std::string wrong(const RungInfo&) override {
-    if (status_.code != Code::ok || status_.kept != kept_) return "says that " + grouped(status_.kept) + " are kept";
+    if (status_.code != Code::ok || status_.kept != kept_) return "reports " + grouped(status_.kept) + " as kept";
     return wrong_at(
         first_wrong(offsets(), lists(), given_.mask.data(), content_.data(), out_offsets_.data(), out_.data()));
   }
@@ -115,7 +115,7 @@ class SelectInstance final : public Instance {
     SelectColumn column;
   };
 
-  /// What there is of these arrays within the first n elements.
+  /// Returns the first n elements of these arrays.
   [[nodiscard]] Given given_within(Arrays at, std::int64_t n) const {
     const std::int64_t elements = std::min(n, given_.elements);
     return {.lists = Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), lists_in(n)),
@@ -124,7 +124,7 @@ class SelectInstance final : public Instance {
   }
   [[nodiscard]] const std::int64_t* offsets() const { return shape_ == Shape::lists ? given_.offsets.data() : all_; }
   [[nodiscard]] std::int64_t lists() const { return shape_ == Shape::lists ? given_.lists : 1; }
-  /// The lists of the first n elements; of empty lists, n of them.
+  /// Returns the number of lists within the first n elements; n if all lists are empty.
   [[nodiscard]] std::int64_t lists_in(std::int64_t n) const {
     if (n >= group.n) return given_.lists;
     if (given_.elements == 0) return n;
@@ -134,7 +134,7 @@ class SelectInstance final : public Instance {
   const ListsAndMask& given_;
   const Elements<T>& content_;
   Shape shape_;
-  std::int64_t all_[2] = {};  // an array is one list of everything
+  std::int64_t all_[2] = {};  // an array is a single long list
   std::int64_t kept_ = 0;
   cpu::Pages<T> out_;
   cpu::Pages<std::int64_t> out_offsets_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/problem.cpp: the select ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+// problems/dense/select/problem.cpp: the order of the rungs, the choice of a rung, validation, execution, errors.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -17,8 +17,8 @@
 namespace upsweep {
 namespace impl::select {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
-// it is an argument away from.
+// The ladder, from the naive loop up. Every rung is declared in the file of its name, or next to the rung from which
+// it differs by one argument.
 extern const Rung cpu_serial, cpu_branchless, cpu_threads, cpu_tbb, cpu_compress, cuda_thread_per_list,
     cuda_warp_per_list, cuda_block_per_list, cuda_cub, cuda_ranks;
 
@@ -44,7 +44,7 @@ const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
   return few ? cpu_serial : cpu_compress;
 }
 
-/// Throws where more is kept than an output takes.
+/// Throws the Error of an output whose capacity is below the number of kept elements.
 [[noreturn]] void throw_no_capacity(std::span<const SelectColumn> columns, std::int64_t kept) {
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c].capacity >= kept) continue;
@@ -53,7 +53,7 @@ const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
   throw_changed("the mask");
 }
 
-/// The same where the count is not known, or where outputs could not be made. The error of a bad list comes first.
+/// Throws the same Error if the count is unknown, or if outputs could not be made. The error of a bad list comes first.
 [[noreturn]] void throw_no_capacity(const Policy& policy, const detail::SelectCall& call) {
   detail::SelectCall count{.has_lists = call.has_lists, .lists = call.lists, .mask = call.mask};
   detail::run_select(policy.with_rung({}), count);
@@ -63,7 +63,7 @@ const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
 
 // ---- On a GPU.
 
-/// Waits for the call, sets how many elements are kept, and throws what is wrong.
+/// Waits for the call, sets the number of kept elements, and throws any error.
 void await(const gpu::Launch& launch, detail::SelectCall& call) {
   gpu::SelectStatus status = {};
   gpu::fetch(&status, call.status, sizeof status, launch.stream);
@@ -82,7 +82,7 @@ void require_on_device(const detail::SelectCall& call, int device) {
   if (call.out_offsets != nullptr) gpu::require_device_memory(call.out_offsets, device, "out_offsets");
 }
 
-/// All that a selection asks of its arrays. Throws Error.
+/// Checks all requirements of a selection on its arrays. Throws Error.
 void require_views(detail::SelectCall& call, ArraysAre arrays = ArraysAre::there) {
   if (!call.mask.is_given()) throw Error(Code::invalid_argument, "there is no mask to select by");
   detail::require_mask(call.mask, call.mask.length, "the mask", arrays);
@@ -99,7 +99,8 @@ void require_views(detail::SelectCall& call, ArraysAre arrays = ArraysAre::there
   given.require_apart();
 }
 
-/// Runs a rung twice that counts elements while it moves them: first without columns, as outputs wait for the count.
+/// Runs a rung twice if it counts elements while it moves them. The first run has no columns: outputs wait for the
+/// count.
 Status count_and_run(const Rung& rung, detail::SelectCall& call, const Policy& policy) {
   const auto columns = std::exchange(call.columns, {});
   call.capacity = std::numeric_limits<std::int64_t>::max();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/reference.hpp: the one answer that every rung of a selection is checked against.
+// problems/dense/select/reference.hpp: the answer that every rung of a selection is compared with.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace upsweep::impl::select {
 
-/// What a selection keeps: positions in the content, and the offsets of each list's.
+/// The result of a selection: positions in the content, and the offsets of each list's positions.
 struct ExpectedSelection {
   std::vector<std::int64_t> positions;
   std::vector<std::int64_t> offsets{0};
 };
 
-/// Of valid lists given by arrays of starts and stops; `valid` may be empty.
+/// Selects from valid lists, given by arrays of starts and stops; `valid` may be empty.
 template <class T>
 ExpectedSelection expected_selection(const std::vector<T>& starts, const std::vector<T>& stops,
                                      const std::vector<bool>& valid, const std::vector<bool>& mask) {
@@ -32,8 +32,8 @@ ExpectedSelection expected_selection(const std::vector<T>& starts, const std::ve
   return expected;
 }
 
-/// The first offset that is wrong, or the first element of the output, counted from the offsets on; else kNoIndex. The lists
-/// lie between valid offsets, and the mask is of bytes.
+/// Returns the first wrong offset, or the first wrong element of the output, counted from the offsets on; otherwise
+/// kNoIndex. The lists have valid offsets, and the mask consists of bytes.
 template <class T>
 std::int64_t first_wrong(const std::int64_t* offsets, std::int64_t lists, const std::uint8_t* mask, const T* content,
                          const std::int64_t* out_offsets, const T* out) {
@@ -42,7 +42,7 @@ std::int64_t first_wrong(const std::int64_t* offsets, std::int64_t lists, const 
   for (std::int64_t i = 0; i < lists; ++i) {
     for (std::int64_t j = offsets[i]; j < offsets[i + 1]; ++j) {
       if (mask[j] == 0) continue;
-      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are moved, those of NaN too
+      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are moved, also the bits of NaN
       if (std::memcmp(out + kept, content + j, sizeof(T)) != 0) return lists + 1 + kept;
       ++kept;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/rung.hpp: what the files of the select ladder's rungs declare their rows with, and what their loops share.
+// problems/dense/select/rung.hpp: what the rungs' files need to declare their rows of the ladder, and shared loops.
 #pragma once
 
 #include <algorithm>
@@ -13,26 +13,26 @@ namespace upsweep::impl::select {
 
 using Rung = upsweep::Rung<detail::SelectCall>;
 
-/// The ladder, from the naive loop up.
+/// Returns the ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
-/// What a rung answers where more is kept than an output takes.
+/// A rung returns this if more elements are kept than an output has capacity for.
 inline constexpr Status kNoCapacity{.code = Code::unequal_lengths};
 
-/// Whether the outputs have capacity for call.kept elements. Outputs that are made when that is known are made here: a
-/// rung asks before it moves anything, or it is run without columns first.
+/// Returns whether the outputs have capacity for call.kept elements. Outputs that are made once this number is known
+/// are made here. A rung calls this before it moves anything, or it is run without columns first.
 bool has_capacity(detail::SelectCall& call) noexcept;
 
-/// What the loops go over: lists, or the elements of the content where there are none.
+/// Returns the number of loop iterations: lists, or the elements of the content if there are no lists.
 inline std::int64_t list_or_element_count(const detail::SelectCall& call) {
   return call.has_lists ? call.lists.count : call.mask.length;
 }
 
-/// Whether list i is null.
+/// Returns whether list i is null.
 inline bool is_null(const Lists& lists, std::int64_t i) { return lists.valid.is_given() && !lists.valid[i]; }
 
-/// Calls f(start, stop) for what lists (or elements) first … stop - 1 hold of the content, and ends(i) where list i ends: for all elements
-/// at once where there are no lists. Stops at a bad list, and says what is wrong with it.
+/// Calls f(start, stop) with the content range of each of the lists (or elements) first … stop - 1, and ends(i) at the
+/// end of list i. Without lists, f is called once for all elements. Stops at a bad list and returns its error.
 template <class Work, class Ends>
 Status for_each_range(const detail::SelectCall& call, std::int64_t first, std::int64_t stop, Work work, Ends ends) {
   if (!call.has_lists) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/workers.hpp: how many threads a selection is worth.
+// problems/dense/select/workers.hpp: the number of threads that a selection is worth.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace upsweep::impl::select {
 
-/// By the bytes that it moves.
+/// Returns the number of threads, by the bytes that the call moves.
 inline int workers_of(const detail::SelectCall& call, int threads) {
   std::int64_t bytes = 2 * call.lists.count * std::int64_t{sizeof(std::int64_t)} + call.mask.length;
   for (const SelectColumn& column : call.columns) bytes += call.mask.length * column.element_size;

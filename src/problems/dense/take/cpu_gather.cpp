@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/take/cpu_gather.cpp: indices become positions by vectors, some thousand at a time; then all columns are gathered by these.
+// problems/dense/take/cpu_gather.cpp: converts indices to positions by vectors, then gathers all columns by these.
 //
-// Idea   A kernel checks indices and adds where their lists begin, without a branch but one for all: positions of 1024
-//        elements, in the first cache. Every column is gathered by them, whose misses do not wait for each other. Arrays are
-//        split by indices; of lists, two passes over the bounds measure them, and then do equal work units,
-//        which begin anywhere in a list.
-// Cost   Indices once, an element read and written for each; bounds of lists twice. Work n/w + n for vectors of w, that / p.
+// Idea   A kernel checks indices and adds the beginnings of their lists, with a single branch for all of them. It
+//        converts 1024 indices at a time to positions, in L1. Every column is gathered by these positions, so that
+//        cache misses do not wait for each other. Arrays are split by indices. With lists, two passes over the bounds
+//        measure the lists and run equal work units, which begin anywhere in a list.
+// Cost   Indices once, an element read and written for each; bounds of lists twice. Work n/w + n for vectors of w, that
+//        / p.
 // Needs  AVX-512, AVX2 or baseline.
-// Limit  Indices in disorder: a miss of every cache for each.
+// Limit  Indices in random order: each element is a cache miss.
 // From   Awkward Array's awkward_ListArray_getitem_jagged_apply, on vectors.
 #include <algorithm>
 #include <atomic>
@@ -30,10 +31,10 @@ using cpu::ListElements;
 using cpu::ListSize;
 using cpu::Range;
 
-/// Indices that are checked at a time, and gathered while they are in the first cache.
+/// Number of indices that are checked at a time, and gathered while they are in L1.
 constexpr std::int64_t kBatch = cpu::tuning::kDense.take_indices;
 
-/// Columns' elements at `positions`, which are in the content, to element `out` of the output and on.
+/// Copies the columns' elements at valid `positions` to the output, from element `out` on.
 void gather(std::span<const SelectColumn> columns, const std::int64_t* positions, std::int64_t count,
             std::int64_t out) {
   for (const SelectColumn& column : columns) {
@@ -45,7 +46,7 @@ void gather(std::span<const SelectColumn> columns, const std::int64_t* positions
   }
 }
 
-/// Whether check_list() finds something, without a branch.
+/// Returns whether check_list() would report an error, without a branch.
 bool is_outside(std::int64_t start, std::int64_t stop, std::int64_t content) {
   return (int{start != stop} & (int{stop < start} | int{start < 0} | int{stop > content})) != 0;
 }
@@ -56,7 +57,7 @@ int workers_of(const Call& call, int threads) {
   return cpu::block_workers(cpu::ceil_div(bytes, cpu::kBlockBytes), threads);
 }
 
-// ------------------------------------------------------------------------------------------------------------ of arrays
+// ----------------------------------------------------------------------------------------------------------- of arrays
 
 Status take_of_array(Call& call, const cpu::SelectKernels& kernels, int workers) {
   const auto kernel = kernels.take[cpu::bound_type(call.indices.type)];
@@ -74,9 +75,9 @@ Status take_of_array(Call& call, const cpu::SelectKernels& kernels, int workers)
   return bad == kNoIndex ? Status{} : kBad;
 }
 
-// ------------------------------------------------------------------------------------------------------------- of lists
+// ------------------------------------------------------------------------------------------------------------ of lists
 
-/// A work unit: ranges of indices become positions some hundred lists at a time, all columns are gathered by them.
+/// Processes a work unit: converts up to 512 ranges of indices at a time to positions, and gathers all columns by them.
 template <class Bounds, class IndexBounds>
 class TakeWorkUnit {
  public:
@@ -100,7 +101,7 @@ class TakeWorkUnit {
       if (ranges_count_ == 0) out_ = elements.out + from;
       const std::int64_t to = std::min(elements.to, from + kBatch - taken_);
       ranges_[ranges_count_] = {.first = first + from, .stop = first + to, .start = start, .count = count};
-      ranges_count_ += from < to ? 1 : 0;  // the next one overwrites that of a list without indices: no branch for it
+      ranges_count_ += from < to ? 1 : 0;  // without a branch: the next range overwrites the one of an empty list
       taken_ += to - from;
       from = to;
     } while (from < elements.to);
@@ -143,7 +144,7 @@ Status take_of_lists(Call& call, const Bounds& lists, const IndexBounds& of_indi
     if (has_null_indices && impl::take::is_null(call.index_lists, i)) return {};
     const std::int64_t first = of_indices.start(i);
     const std::int64_t stop = of_indices.stop(i);
-    // No branch but on what is the same for all lists: a third of them may have no indices, anywhere.
+    // Only conditions that are the same for all lists branch: a third of the lists may have no indices, anywhere.
     const bool is_null = has_nulls && impl::take::is_null(call.lists, i);
     const std::int64_t start = is_null ? 0 : lists.start(i);
     const std::int64_t end = is_null ? 0 : lists.stop(i);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/take/cpu_serial.cpp: the naive loop: look at an index, check it, and move what it names.
+// problems/dense/take/cpu_serial.cpp: the naive loop: read an index, check it, and copy the element at its position.
 //
-// Idea   for each list, for each of its indices: out[k++] = content[start + index], from the end where it is negative.
+// Idea   for each list, for each of its indices: out[k++] = content[start + index], from the end if it is negative.
 // Cost   One pass over the indices; an element read and written for each. Work n + lists, depth the same.
 // Needs  Any CPU.
-// Limit  Branches per index and per list, on one thread, and misses of caches that wait for these. cpu.gather has no branch
-//        between two elements.
+// Limit  Branches per index and per list, on one thread, and cache misses that wait for these branches. cpu.gather has
+//        no branch between two elements.
 // From   Awkward Array's awkward_ListArray_getitem_jagged_apply.
 #include "core/lists.hpp"
 #include "cpu/moved_elements.hpp"
@@ -14,13 +14,13 @@
 namespace upsweep::impl::take {
 namespace {
 
-/// What all lists so far have come to.
+/// Number of elements taken so far, and whether an index was bad.
 struct Taken {
   std::int64_t count = 0;
-  bool is_bad = false;  ///< an index: lists are looked at nevertheless, and counted
+  bool is_bad = false;  ///< an index was bad; the remaining lists are still checked and counted
 };
 
-/// The indices first … stop - 1, of the elements start … start + count - 1 of the content.
+/// Takes by the indices first … stop - 1, from the content's elements start … start + count - 1.
 void take_range(const Call& call, std::int64_t first, std::int64_t stop, std::int64_t start, std::int64_t count,
                 Taken& taken) {
   // [guide: take]
@@ -37,7 +37,7 @@ void take_range(const Call& call, std::int64_t first, std::int64_t stop, std::in
   // [guide: end]
 }
 
-/// False where a list is bad that there are indices for, or one of these.
+/// Returns false if a list that has indices is bad, or if its list of indices is bad.
 template <class Bounds, class IndexBounds>
 bool take_lists(const Call& call, const Bounds& lists, const IndexBounds& of_indices, Taken& taken) {
   call.out_offsets[0] = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/take/cpu_std_par.cpp: the standard library's parallel transformation on oneTBB: what a C++ user would write.
+// problems/dense/take/cpu_std_par.cpp: std::transform on oneTBB, as a C++ user would write it.
 //
-// Idea   std::transform with std::execution::par, from indices to the elements that they name, for each column.
+// Idea   std::transform with std::execution::par, from indices to the elements at their positions, for each column.
 // Cost   Indices once per column; an element read and written for each. Work n, depth n/p.
-// Needs  Takes of arrays, not of lists. It runs on every core.
-// Limit  A branch per index for its check. The first bad one is looked for when all are done.
+// Needs  Takes from arrays, not from lists. It runs on every core.
+// Limit  A branch per index for its check. The first bad index is found by a search after all elements are copied.
 // From   ISO/IEC 14882:2017, [alg.transform]; libstdc++'s PSTL.
 #include <algorithm>
 #include <atomic>
@@ -19,7 +19,7 @@
 namespace upsweep::impl::take {
 namespace {
 
-/// An element that is moved without a look at it, from any address.
+/// An element that is copied as bytes, from any address.
 template <int kSize>
 struct Bytes {
   std::byte bytes[static_cast<std::size_t>(kSize)];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/take/cuda_thrust.cu: thrust::gather_if, which a C++ programmer would call.
+// problems/dense/take/cuda_thrust.cu: thrust::gather_if, a C++ programmer's first choice.
 //
-// Idea   A library's gather, of positions that an iterator makes of indices; its predicate checks them.
-// Cost   Indices twice for each column, once of them from a cache; an element read and written for each.
-// Needs  Any GPU; takes of arrays, not of lists; elements aligned to their size (of 16 bytes: to 8).
-// Limit  Loads of a thread that wait for each other. cuda.tiles has eight on the way.
+// Idea   The library's gather. An iterator converts indices to positions, and a predicate checks them.
+// Cost   Indices twice for each column, once of these from a cache; an element read and written for each.
+// Needs  Any GPU; takes from arrays, not from lists; elements aligned to their size (16-byte elements: to 8).
+// Limit  The loads of a thread wait for each other. In cuda.tiles a thread has eight loads in flight.
 // From   Thrust 3 of the CUDA toolkit.
 #include "problems/dense/take/rung.hpp"
 
@@ -32,7 +32,7 @@ const char* thrust_refusal(const Call& call, const Policy&) noexcept {
 }
 
 #if UPSWEEP_HAS_CUDA
-/// Where index k lies among so many elements, if it names one.
+/// Converts index k to a position in the content. It may be outside if the index is bad.
 template <class At>
 struct PositionOf {
   const At* indices;
@@ -43,7 +43,7 @@ struct PositionOf {
     return index < 0 ? index + elements : index;
   }
 };
-/// Whether it does. The first one that does not is kept, as its complement.
+/// Returns whether the position is in the content. The first bad index is recorded, as its complement.
 template <class At>
 struct IsGood {
   PositionOf<At> position;
@@ -103,7 +103,7 @@ Status launch(Call& call, const Policy&) noexcept {
                                             call.indices.length, not_bad, call.status));
 }
 
-/// Thrust takes none for a gather.
+/// Thrust needs no workspace for a gather; the first bad index does.
 gpu::WorkspaceSize workspace(const Call&) noexcept { return {.scratch = sizeof(unsigned long long)}; }
 #endif
 
@@ -114,7 +114,7 @@ extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
                                        .needs = "any GPU; arrays, aligned elements",
                                        .traffic = "indices per column; elements read and written",
                                        .cost = "n",
-                                       .limit = "loads of a thread that wait for each other",
+                                       .limit = "a thread's loads wait for each other",
                                        .kind = Kind::library},
                               .refusal = thrust_refusal,
                               .run = launch,

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/take/cuda_tiles.cu: of arrays an index per thread and step; of lists by tiles of the result, whose elements find their list.
+// problems/dense/take/cuda_tiles.cu: takes by tiles of the result, eight per thread; elements of lists find their list.
 //
-// Idea   A block takes 1024 elements of the result, a thread eight: their indices are loaded, then what they name, and stored
-//        in order, so that misses do not wait for each other. Of lists a tile's elements find theirs as those of a pack do.
-//        Indices are checked where they are used, for each column again: reading them in order costs little beside what they
-//        name, which lies anywhere. The first bad one is kept by atomicMax on its complement. Of lists it is the first in the
-//        order of the result: lists are checked by their lengths before anything moves, and where one is bad, the indices
-//        before it are looked at first.
-// Cost   Indices for each column, an element read and written for each; of lists their bounds and 24 bytes for offsets.
+// Idea   A block processes 1024 elements of the result, a thread eight. A thread loads eight indices, then the elements
+//        at these positions, and stores the elements in order. Therefore cache misses do not wait for each other. With
+//        lists, the elements of a tile find their lists as in pack. Indices are checked when they are used, again for
+//        each column. To read indices in order costs little compared with reading the elements, which are anywhere. The
+//        first bad index is kept by atomicMax on its complement. With lists, it is the first in the order of the
+//        result. Lists are checked by their lengths before anything moves. If a list is bad, the indices of the lists
+//        before it are checked first.
+// Cost   Indices for each column, an element read and written for each; for lists their bounds and 24 bytes for
+//        offsets.
 // Needs  Any GPU.
-// Limit  Indices in disorder: 32 bytes of memory are read for each element.
+// Limit  Indices in random order: 32 bytes of memory are read for each element.
 // From   cuda/moved_lists.cuh; Awkward Array's awkward_ListArray_getitem_jagged_apply.
 #include <algorithm>
 
@@ -29,14 +31,14 @@ constexpr int kThreads = gpu::kTileThreads;
 constexpr int kItems = gpu::kTileItems;
 constexpr std::int64_t kNone = -1;
 
-/// Indices by type at run time, which is looked at once for all of a thread's.
+/// Indices of a type known at run time. The type is tested once for all indices of a thread.
 struct DeviceIndices {
   const void* data;
   Type type;
 
   explicit DeviceIndices(const Indices& indices) : data(indices.data), type(indices.type) {}
 
-  /// found[k] ← the index at at[k], where that is not kNone.
+  /// found[k] ← the index at at[k], unless that is kNone.
   __device__ __forceinline__ void load(const std::int64_t (&at)[kItems], std::int64_t (&found)[kItems]) const {
     if (type == Type::int64) return load_as<std::int64_t>(at, found);
     if (type == Type::int32) return load_as<std::int32_t>(at, found);
@@ -53,13 +55,13 @@ struct DeviceIndices {
   }
 };
 
-/// Where an index lies among so many elements; kNone: nowhere.
+/// Returns the position of an index among `elements` elements, or kNone if it is out of range.
 __device__ __forceinline__ std::int64_t position_of(std::int64_t index, std::int64_t elements) {
   const std::int64_t position = index < 0 ? index + elements : index;
   return position >= 0 && position < elements ? position : kNone;
 }
 
-/// Keeps the first bad element of the result. `first_bad`: a thread's, counted from `begin`, or kNoneBad.
+/// Records the first bad element of the result. `first_bad` is a thread's, counted from `begin`, or kNoneBad.
 constexpr unsigned kNoneBad = ~0U;
 __device__ __forceinline__ void keep_first_bad(unsigned first_bad, std::int64_t begin, gpu::Outcome* outcome) {
   const unsigned lowest = __reduce_min_sync(gpu::detail::kAllLanes, first_bad);
@@ -67,18 +69,18 @@ __device__ __forceinline__ void keep_first_bad(unsigned first_bad, std::int64_t 
   atomicMax(&outcome->not_bad, ~static_cast<unsigned long long>(begin + lowest));
 }
 
-/// What a column has at a position.
+/// Returns a column's element at a position.
 template <class E>
 struct ContentAt {
   const E* content;
   __device__ E operator()(std::int64_t position) const { return content[position]; }
 };
-/// The position itself.
+/// Returns the position itself.
 struct PositionAt {
   __device__ std::int64_t operator()(std::int64_t position) const { return position; }
 };
 
-/// out[begin + item] ← what is at positions[k], for item k * kThreads + threadIdx.x of so many; bad ones are kept.
+/// out[begin + item] ← the element at positions[k], for item k * kThreads + threadIdx.x < count. Records bad ones.
 template <class E, class At>
 __device__ __forceinline__ void move_items(const At& at, const std::int64_t (&positions)[kItems], std::int64_t begin,
                                            int count, gpu::Outcome* outcome, E* out) {
@@ -103,7 +105,7 @@ __device__ __forceinline__ void move_items(const At& at, const std::int64_t (&po
   keep_first_bad(first_bad, begin, outcome);
 }
 
-// ------------------------------------------------------------------------------------------------------------ of arrays
+// ----------------------------------------------------------------------------------------------------------- of arrays
 
 template <class E>
 __global__ void __launch_bounds__(kThreads) take_tile(DeviceIndices indices, std::int64_t taken, ContentAt<E> content,
@@ -149,9 +151,9 @@ cudaError_t launch_take_of_array(const Call& call, gpu::Outcome* outcome) {
   return gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_take, taken, outcome, call.status);
 }
 
-// ------------------------------------------------------------------------------------------------------------- of lists
+// ------------------------------------------------------------------------------------------------------------ of lists
 
-/// How an element of the result finds its index, and that its list.
+/// With this an element of the result finds its index, and the index its list.
 struct TakenList {
   std::int64_t shift;  ///< from an element of the result to its index
   std::int64_t start;
@@ -168,7 +170,8 @@ struct TakenLists {
   }
 };
 
-/// Indices of a list; below 0 where it is bad, or has indices and the list that they are of is bad.
+/// Returns the number of a list's indices; negative if the list of indices is bad, or if it is not empty and the list
+/// is.
 struct TakenOfList {
   TakenLists taken;
   __device__ std::int64_t operator()(std::int64_t i) const {
@@ -177,7 +180,7 @@ struct TakenOfList {
   }
 };
 
-/// What is wrong with a list, or the list of its indices: overflow where these are fine.
+/// Returns the error of a list, or of the list of its indices. If both are good, the error is overflow.
 __device__ Code check_taken(const TakenLists& taken, std::int64_t i) {
   const Code code = taken.of_indices.check(i);
   if (code != Code::ok) return code;
@@ -185,7 +188,7 @@ __device__ Code check_taken(const TakenLists& taken, std::int64_t i) {
   return of_list == Code::ok ? Code::overflow : of_list;
 }
 
-/// *outcome and *status as far as offsets tell, by one thread.
+/// Sets *outcome and *status from the offsets, on one thread.
 __global__ void conclude_taken_offsets(TakenLists taken, const std::int64_t* offsets, std::int64_t capacity,
                                        gpu::Outcome* outcome, gpu::TakeStatus* status) {
   const std::int64_t total = offsets[taken.of_indices.count];
@@ -199,7 +202,8 @@ __global__ void conclude_taken_offsets(TakenLists taken, const std::int64_t* off
   *status = {list, 0, check_taken(taken, list)};
 }
 
-/// Elements of the result whose indices are to be checked without being used: those before a bad list; `all`: of any lists.
+/// Returns how many elements of the result need only their indices checked: those before a bad list, or with `all`
+/// those of all lists.
 __device__ std::int64_t checked_alone(const gpu::TakeStatus& status, const std::int64_t* offsets, bool all) {
   if (status.code == Code::ok) return all ? status.taken : 0;
   return status.code == Code::unequal_lengths || status.code == Code::overflow ? 0 : offsets[status.first_bad];
@@ -262,7 +266,7 @@ __global__ void __launch_bounds__(kThreads)
   move_items(content, at, begin, static_cast<int>(end - begin), outcome, out);
 }
 
-/// A bad index, of any list before a bad one, is the first error.
+/// A bad index in a list before the first bad list is the first error.
 __global__ void conclude_indices(TakenLists taken, const std::int64_t* offsets, const gpu::Outcome* outcome,
                                  gpu::TakeStatus* status) {
   if (outcome->not_bad == 0) return;
@@ -272,7 +276,7 @@ __global__ void conclude_indices(TakenLists taken, const std::int64_t* offsets, 
   *status = {element + taken.shift(list, offsets[list]).shift, 0, Code::index_out_of_range};
 }
 
-/// Whether elements or positions are asked for, beside the offsets.
+/// Returns whether elements or positions are requested in addition to the offsets.
 bool writes_elements(const Call& call) { return !call.columns.empty() || call.positions != nullptr; }
 
 struct TilesScratch {
@@ -348,7 +352,7 @@ extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
                                       .needs = "any GPU",
                                       .traffic = "indices per column; elements read and written",
                                       .cost = "n + lists",
-                                      .limit = "32 bytes read for each element in disorder"},
+                                      .limit = "32 bytes read per element in disorder"},
                              .run = launch,
                              .workspace = workspace};
 

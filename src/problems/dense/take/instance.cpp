@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/take/instance.cpp: the take problem as the climber sees it: indices into lists or an array, and whether what is taken is right.
+// problems/dense/take/instance.cpp: declares the problem to the climber: indices into lists or an array, verification.
 #include <algorithm>
 #include <random>
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 enum class Order : std::uint8_t { random, ascending };
 constexpr std::string_view kOrders[] = {"random", "ascending"};
 
-/// As many indices of each list as it has elements, which they may name more than once; of random ones a half from the end.
+/// Generates one index per element of each list; elements may repeat. Half of the random indices count from the end.
 void fill_indices(const std::vector<std::int64_t>& offsets, Order order, std::int64_t* indices) {
   std::mt19937_64 random(47);
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
@@ -31,7 +31,7 @@ void fill_indices(const std::vector<std::int64_t>& offsets, Order order, std::in
   }
 }
 
-/// Lists by offsets, and of each some indices; without lists they are of all elements.
+/// Lists by offsets, and indices for each list; without lists the indices are into all elements.
 template <class T>
 struct Given {
   bool has_lists = false;
@@ -75,7 +75,7 @@ class TakeInstance final : public Instance {
     const SelectColumn column = column_of(at);
     detail::TakeCall call = call_of(at, n, column);
     const std::string_view rung = detail::run_take(policy, call);
-    status_ = {.first_bad = kNoIndex, .taken = call.taken, .code = Code::ok};  // it would have thrown
+    status_ = {.first_bad = kNoIndex, .taken = call.taken, .code = Code::ok};  // a failed call would have thrown
     return rung;
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
@@ -88,8 +88,7 @@ class TakeInstance final : public Instance {
     return given_.has_lists ? gpu::take_workspace(policy, given_.lists(), taken_) : gpu::take_workspace(policy);
   }
   [[nodiscard]] std::string wrong(const RungInfo&) override {
-    if (status_.code != Code::ok || status_.taken != taken_)
-      return "says that " + grouped(status_.taken) + " are taken";
+    if (status_.code != Code::ok || status_.taken != taken_) return "reports " + grouped(status_.taken) + " as taken";
     for (std::int64_t i = 0; i < out_offsets_.size(); ++i) {
       if (out_offsets_[i] != given_.index_offsets[static_cast<std::size_t>(i)]) return "offset " + wrong_at(i);
     }
@@ -115,7 +114,8 @@ class TakeInstance final : public Instance {
   [[nodiscard]] SelectColumn column_of(Arrays at) const {
     return {static_cast<const T*>(at[2]), content(), static_cast<T*>(at[4]), taken_};
   }
-  /// Of the first n indices, or the lists that these are of; generated ones are of the same lists as the content.
+  /// Returns the call on the first n indices, or on the lists within them. Generated indices have the lists of the
+  /// content.
   [[nodiscard]] detail::TakeCall call_of(Arrays at, std::int64_t n, const SelectColumn& column) const {
     const auto* const indices = static_cast<const std::int64_t*>(at[1]);
     const std::span<const SelectColumn> columns(&column, 1);
@@ -143,12 +143,11 @@ class TakeInstance final : public Instance {
 
 constexpr InputInfo kInputs[] = {{.name = "INDICES", .type = Type::int64, .whole = true}, {.name = "CONTENT"}};
 constexpr Type kUsualTypes[] = {Type::float64};
-constexpr SettingInfo kSettings[] = {kListSetting,
-                                     {.name = "indices",
-                                      .help = "how generated indices of a list follow each other (default: random)",
-                                      .choices = kOrders}};
+constexpr SettingInfo kSettings[] = {
+    kListSetting,
+    {.name = "indices", .help = "order of the generated indices of a list (default: random)", .choices = kOrders}};
 
-/// Columns are an array and indices into it.
+/// Visits the instance of two columns: an array and indices into it.
 void visit_input(const std::vector<Column>& input, const Problem::Visit& visit) {
   const Column& indices = input[0];
   const Column& content = input[1];
@@ -173,7 +172,7 @@ void visit_input(const std::vector<Column>& input, const Problem::Visit& visit) 
   });
 }
 
-/// Of lists, and of an array as long as all of them.
+/// Visits an instance with lists, and one with an array of the same length.
 template <class T>
 void visit_generated(ListPattern pattern, std::int64_t n, Order order, const Problem::Visit& visit) {
   const std::string how = std::string(kOrders[static_cast<int>(order)]) + " indices";

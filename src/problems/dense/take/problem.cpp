@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/take/problem.cpp: the ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+// problems/dense/take/problem.cpp: the order of the rungs, the choice of a rung, validation, execution, errors.
 //
-// Source  Awkward Array's kernel awkward_ListArray_getitem_jagged_apply, with the order of its checks: of each list in turn
-//         the bounds of its indices, the bounds of the list (where it has indices), its indices.
+// Source  Awkward Array's kernel awkward_ListArray_getitem_jagged_apply, with the order of its checks. For each list in
+//         turn it checks the bounds of its indices, the bounds of the list (if it has indices), and its indices.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -19,7 +19,7 @@
 namespace upsweep {
 namespace impl::take {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, from the naive loop up. Every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_std_par, cpu_gather, cuda_thrust, cuda_tiles;
 
 constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_std_par, &cpu_gather, &cuda_thrust, &cuda_tiles};
@@ -36,9 +36,9 @@ const Rung& choose(const Call& call, const Policy& policy) {
   return usable(call.launch != nullptr ? &cuda_tiles : &cpu_gather, call, policy);
 }
 
-// ---- What is wrong.
+// ---- Errors.
 
-/// Throws the Error of an index, at a position, that names no element of `where`, "the content, which has 3 elements".
+/// Throws the Error of an index that names no element of `where`, for example "the content, which has 3 elements".
 [[noreturn]] void throw_bad_index(std::int64_t index, std::int64_t position, const std::string& where) {
   throw Error(
       Code::index_out_of_range,
@@ -46,17 +46,17 @@ const Rung& choose(const Call& call, const Policy& policy) {
       position);
 }
 
-/// That of a list of indices whose bounds are bad.
+/// Throws the Error of a list of indices whose bounds are bad.
 [[noreturn]] void throw_bad_index_list(Code code, std::int64_t list, std::int64_t start, std::int64_t stop,
                                        std::int64_t indices) {
   try {
     throw_bad_list(code, list, start, stop, indices);
   } catch (const Error& error) {
-    throw Error(code, "of the indices, " + std::string(error.what()), list);
+    throw Error(code, "indices: " + std::string(error.what()), list);
   }
 }
 
-/// For the first of the indices first … stop - 1 that names none of so many elements, if there is one.
+/// Throws for the first of the indices first … stop - 1 that is out of range of `elements` elements, if there is one.
 void require_indices(const Call& call, std::int64_t first, std::int64_t stop, std::int64_t elements,
                      const std::string& where) {
   for (std::int64_t j = first; j < stop; ++j) {
@@ -66,7 +66,7 @@ void require_indices(const Call& call, std::int64_t first, std::int64_t stop, st
   }
 }
 
-/// Throws the first error, list by list, if there is one. A list that is null is as an empty one.
+/// Throws the first error, list by list, if there is one. A null list is treated as empty.
 template <class Bounds, class IndexBounds>
 void require_lists_and_indices(const Call& call, const Bounds& lists, const IndexBounds& of_indices) {
   for (std::int64_t i = 0; i < call.index_lists.count; ++i) {
@@ -92,7 +92,7 @@ void require_lists_and_indices(const Call& call) {
   });
 }
 
-/// The Error of a rung on the CPU that has ended otherwise than well.
+/// Throws the Error of a failed rung on the CPU.
 [[noreturn]] void throw_failure(const Call& call, const Status& status, std::string_view rung) {
   if (call.failure != nullptr) {  // a bad list or index comes first
     require_lists_and_indices(call);
@@ -107,9 +107,9 @@ void require_lists_and_indices(const Call& call) {
   throw_status(status, rung);
 }
 
-// ---- What a call asks.
+// ---- Requirements of a call.
 
-/// All but of the policy; sets the capacity, and without lists the length of the content. Throws Error.
+/// Checks all but the policy. Sets the capacity, and without lists the length of the content. Throws Error.
 void require_call(Call& call) {
   detail::require_array(call.indices.data, call.indices.length, "indices");
   if (!is_list_bound(call.indices.type)) {
@@ -151,7 +151,7 @@ void require_arrays_on_device(const Call& call, int device) {
   if (call.positions != nullptr) gpu::require_device_array(call.positions, call.capacity, device, "positions");
 }
 
-/// Throws what is wrong with a list, or first with that of its indices.
+/// Throws the error of the list of indices, or, if that is good, of the list itself.
 [[noreturn]] void throw_bad_lists(const Call& call, const gpu::TakeStatus& status, gpu::Stream stream) {
   const gpu::FetchedList indices(call.index_lists, status.first_bad, stream);
   if (check_list(indices.start, indices.stop, call.indices.length) != Code::ok) {
@@ -160,7 +160,7 @@ void require_arrays_on_device(const Call& call, int device) {
   gpu::throw_bad_device_list(status.code, call.lists, status.first_bad, call.content, stream);
 }
 
-/// Waits for the call, sets how many elements are taken, and throws what is wrong.
+/// Waits for the call, sets the number of taken elements, and throws any error.
 void await(const gpu::Launch& launch, Call& call) {
   gpu::TakeStatus status = {};
   gpu::fetch(&status, call.status, sizeof status, launch.stream);
@@ -174,7 +174,8 @@ void await(const gpu::Launch& launch, Call& call) {
                   call.has_lists ? "its list" : "the content, which has " + std::to_string(call.content) + " elements");
 }
 
-/// Runs a rung twice that counts elements while it moves them: first without columns, as outputs wait for the count.
+/// Runs a rung twice if it counts elements while it moves them. The first run has no columns: outputs wait for the
+/// count.
 Status count_and_run(const Rung& rung, Call& call, const Policy& policy) {
   const auto columns = std::exchange(call.columns, {});
   call.capacity = std::numeric_limits<std::int64_t>::max();
@@ -205,9 +206,9 @@ std::string_view detail::run_take(const Policy& policy, TakeCall& call) {
   require_policy(policy);
   impl::take::require_call(call);
   const auto& rung = impl::take::choose(call, policy);
-  if (!call.has_lists && call.columns.empty()) return rung.info.id;  // nothing is taken, nor looked at
+  if (!call.has_lists && call.columns.empty()) return rung.info.id;  // nothing is taken or checked
   const bool runs_once =
-      !call.allocate_outputs || &rung == &impl::take::cpu_gather;  // which asks for outputs before it moves anything
+      !call.allocate_outputs || &rung == &impl::take::cpu_gather;  // it requests outputs before it moves anything
   const Status status = runs_once ? rung.run(call, policy) : impl::take::count_and_run(rung, call, policy);
   if (!status.ok()) impl::take::throw_failure(call, status, rung.info.id);
   return rung.info.id;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/by_key/as_lists.hpp: what is asked for of runs that have been found, by a call on lists.
+// problems/keys/by_key/as_lists.hpp: runs a by-key call on runs that have been found, as a call on lists.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace upsweep::impl::by_key {
 
-/// Reduces or scans these runs, the first of which is number `first`, as lists by the rung that the policy names, or the top
-/// one. `Policy` is one of the CPU or of a GPU.
+/// Reduces or scans these runs as lists; the first of them has the number `first`. Uses the rung that the policy names,
+/// or the top one. `Policy` is the CPU's or a GPU's.
 template <class Policy>
 Status run_lists(Call& call, const Policy& policy, const Lists& runs, std::int64_t first) noexcept try {
   if (call.scan != nullptr) {

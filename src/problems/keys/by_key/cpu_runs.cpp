@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/by_key/cpu_runs.cpp: a bit for each key that begins a run, by all threads, offsets from the bits, and then the runs are lists.
+// problems/keys/by_key/cpu_runs.cpp: marks each key that begins a run with a bit; the bits give offsets of lists.
 //
-// Idea   Threads compare blocks of keys with those before them, by vectors, and leave a bit for each key; sums of how many are set
-//        say where each block's offsets go. Then the runs are lists, and the top rungs of lists take short ones one per SIMD lane and split
-//        long ones.
-// Cost   Keys and values read once, results written; 1/8 of a byte a key and 8 bytes a run written and read; each run's key read
-//        once more. Work n, depth n/p.
-// Needs  AVX-512, AVX2 or baseline. 1/8 of a byte a key and 8 bytes a run of memory.
-// Limit  Of short runs their offsets, which are new memory in each call, and a second look at the keys.
-// From   src/problems/lists/segmented_reduce and src/problems/lists/segmented_scan, which say where theirs are from.
+// Idea   Threads compare blocks of keys with the keys before them, by vectors, and write one bit per key. Prefix sums
+//        of the number of set bits give the place of each block's offsets. Then the runs are lists. The top rungs of
+//        lists process one short list per SIMD lane and split long lists.
+// Cost   Keys and values read once, results written; 1/8 of a byte per key and 8 bytes per run written and read; each
+//        run's key read once more. Work n, depth n/p.
+// Needs  AVX-512, AVX2 or baseline. 1/8 of a byte per key and 8 bytes per run of memory.
+// Limit  For short runs their offsets, which are new memory in each call, and a second read of the keys.
+// From   src/problems/lists/segmented_reduce and src/problems/lists/segmented_scan, which name their sources.
 #include <new>
 
 #include "problems/keys/by_key/as_lists.hpp"
@@ -37,11 +37,11 @@ Status run(Call& call, const Policy& policy) noexcept try {
 }  // namespace
 
 extern const Rung cpu_runs{.info = {.id = "cpu.runs",
-                                    .idea = "a bit where a run begins; runs done as lists",
+                                    .idea = "a bit per beginning of a run; runs are lists",
                                     .needs = "AVX2, AVX-512 or baseline",
-                                    .traffic = "keys and values read, results written; offsets of runs both ways",
+                                    .traffic = "keys and values read, results written; run offsets written and read",
                                     .cost = "n, n/p",
-                                    .limit = "of short runs their offsets, new memory in each call"},
+                                    .limit = "for short runs their offsets, new memory in each call"},
                            .refusal = needs_isa,
                            .run = run};
 

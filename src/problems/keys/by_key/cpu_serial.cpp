@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/by_key/cpu_serial.cpp: a loop over the keys; a run ends where the next key is another one.
+// problems/keys/by_key/cpu_serial.cpp: a loop over the keys; a run ends where the next key differs.
 //
-// Idea   for each key i: unless keys[i] == keys[i - 1], a run ends before it. As soon as a few hundred runs have ended, their
-//        values are folded or scanned, one after the other.
+// Idea   for each key i: unless keys[i] == keys[i - 1], a run ends before it. When a few hundred runs have ended, their
+//        values are folded or scanned, one run after the other.
 // Cost   One pass: keys and values read, results written. Work and depth n.
 // Needs  Any CPU, any associative operator.
-// Limit  The branch at the end of each short run, which is mispredicted twice, here and by the fold, and one thread. cpu.runs has
-//        neither.
+// Limit  The branch at the end of each short run, which is mispredicted twice, here and by the fold, and one thread.
+//        cpu.runs has neither.
 // From   C++'s std::chunk_by, and a loop over each chunk.
 #include <cstdint>
 #include <type_traits>
@@ -21,10 +21,10 @@ namespace upsweep::impl::by_key {
 
 namespace {
 
-/// Runs whose bounds are read together.
+/// Number of runs whose bounds are found before their values are read.
 constexpr std::int64_t kRuns = cpu::tuning::kGroups.runs;
 
-/// Runs that have ended, the first of which is number call.runs.
+/// Folds or scans runs that have ended; the first of them has the number call.runs.
 template <class T>
 Status finish(Call& call, const Policy& policy, const std::int64_t* offsets, std::int64_t count) {
   if (call.reduction != nullptr) {

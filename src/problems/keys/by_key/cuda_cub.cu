@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/by_key/cuda_cub.cu: cub::DeviceReduce::ReduceByKey and cub::DeviceScan's scans by key, which a CUDA programmer would use
-// instead.
+// problems/keys/by_key/cuda_cub.cu: CUB's ReduceByKey and scans by key, a CUDA programmer's first choice.
 //
-// Idea   One pass: tiles load keys and values, scan pairs of a value and whether a run began, and find what precedes them by
-//        look-back.
+// Idea   One pass. Tiles load keys and values, and scan pairs of a value and a flag for the beginning of a run. Tiles
+//        find the fold of the preceding tiles by look-back.
 // Cost   Keys and values read once, results written.
-// Needs  Any GPU. Integer keys of 4 and 8 bytes; outputs with a capacity of n runs, as CUB does not ask for it.
-// Limit  Sums begin with a run's first value: no init, and exclusive scans of floats need one; how many runs a scan has seen is not counted.
+// Needs  Any GPU. Integer keys of 4 and 8 bytes; outputs with a capacity of n runs, because CUB takes no capacity.
+// Limit  Sums begin with a run's first value: no init is possible, and exclusive scans of floats need one. A scan does
+//        not count its runs.
 // From   CUB 3 of the CUDA toolkit.
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ namespace upsweep::impl::by_key {
 namespace {
 
 #if UPSWEEP_HAS_CUDA
-/// The number of runs, and what is CUB's.
+/// Bytes for the number of runs; CUB's temporary memory follows.
 constexpr std::int64_t kCountBytes = 256;
 
 template <class Key, class T>
@@ -55,7 +55,7 @@ cudaError_t reduce_or_scan(const Call& call, std::int64_t* runs, void* temporary
   return cub::DeviceScan::InclusiveSumByKey(temporary, bytes, keys, in, out, n, ::cuda::std::equal_to<>{}, stream);
 }
 
-/// The same by the types of the call.
+/// Calls CUB with the types of the call.
 cudaError_t reduce_or_scan(const Call& call, std::int64_t* runs, void* temporary, std::size_t& bytes) {
   cudaError_t error = cudaErrorNotSupported;
   (void)with_few_types(elements_of(call).out_type, [&]<class T, class Any>(std::type_identity<T>, Any) -> Status {
@@ -88,7 +88,7 @@ gpu::WorkspaceSize workspace(const Call& call) noexcept {
 }
 #endif
 
-/// Whether a sum that begins with it is that of the values alone, bit for bit.
+/// Returns whether a sum that begins with `value` is the sum of only the values, bit for bit.
 bool is_neutral(const void* value, Type type) {
   return visit_type(type, [&]<class T>(std::type_identity<T>) {
     const T neutral = Add::identity<T>();
@@ -98,7 +98,7 @@ bool is_neutral(const void* value, Type type) {
 
 const char* cub_refusal(const Call& call, const Policy&) noexcept {
   const detail::ElementsCall& elements = elements_of(call);
-  if (call.checked) return "its sums wrap around: cuda.runs checks them";
+  if (call.checked) return "cannot check sums for overflow: use cuda.runs";
   if (is_float(call.keys.type) || size_of(call.keys.type) < 4) return "is compiled for integer keys of 4 and 8 bytes";
   const char* const reason = teaching_refusal(elements.op, elements.in_type, elements.out_type);
   if (reason != nullptr) return reason;
@@ -106,12 +106,12 @@ const char* cub_refusal(const Call& call, const Policy&) noexcept {
   const void* const init = call.scan != nullptr ? call.scan->init : call.reduction->init;
   if (elements.out_type != Type::custom) {
     if (!exclusive && !is_neutral(init, elements.out_type))
-      return "begins with a run's first value: there must be no init";
+      return "begins with a run's first value: init must be omitted";
     if (exclusive && call.scan->empty_is_zero)
-      return "begins each run of an exclusive scan with init, also where it is -0.0";
+      return "begins each run of an exclusive scan with init, also if it is -0.0";
   }
   if (call.reduction != nullptr && capacity_of(call) < call.keys.length) {
-    return "does not check the capacity: outputs must hold as many runs as there are keys";
+    return "does not check the capacity: outputs must have capacity for one run per key";
   }
   return nullptr;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/by_key/cuda_runs.cu: a bit for each key that begins a run, offsets from the bits, and then the runs are lists.
+// problems/keys/by_key/cuda_runs.cu: marks each key that begins a run with a bit; the bits give offsets of lists.
 //
-// Idea   One pass over the keys leaves a bit for each and the bits' count. The host allocates as many offsets, a kernel writes
-//        them from the bits, and the top rungs of lists do the rest, whatever the lengths of runs.
-// Cost   Keys and values read once, results written; 1/8 of a byte a key and 8 bytes a run written and read; each run's key read
-//        once more. The host waits between the passes.
-// Needs  Any GPU. 1/8 of a byte a key and 8 bytes a run of memory, besides what the lists need.
-// Limit  The host's wait, and of short runs their offsets.
+// Idea   One pass over the keys writes one bit per key and counts the set bits. The host allocates that number of
+//        offsets, and a kernel writes them from the bits. The top rungs of lists do the rest, whatever the lengths of
+//        the runs.
+// Cost   Keys and values read once, results written; 1/8 of a byte per key and 8 bytes per run written and read; each
+//        run's key read once more. The host waits between the passes.
+// Needs  Any GPU. 1/8 of a byte per key and 8 bytes per run of memory, in addition to what the lists need.
+// Limit  The host's wait, and for short runs their offsets.
 // From   problems/keys/by_key/key_runs.cu; src/problems/lists/segmented_reduce and segmented_scan.
 #include "problems/keys/by_key/rung.hpp"
 
@@ -28,7 +29,7 @@ Status launch(Call& call, const Policy&) noexcept try {
   call.runs = runs.count();
   if (call.reduction != nullptr) {
     if (call.runs > capacity_of(call)) return {Code::unequal_lengths};
-    runs.write_keys(call.out_keys);  // first, as the reduction is waited for
+    runs.write_keys(call.out_keys);  // before the reduction, because the host waits for that
   }
   return run_lists(call, top, runs.lists(), 0);
 } catch (const Error& error) {
@@ -42,11 +43,11 @@ Status launch(Call& call, const Policy&) noexcept try {
 #endif
 
 extern const Rung cuda_runs{.info = {.id = "cuda.runs",
-                                     .idea = "a bit where a run begins; runs done as lists",
+                                     .idea = "a bit per beginning of a run; runs are lists",
                                      .needs = "any GPU",
-                                     .traffic = "keys and values read, results written; offsets of runs both ways",
-                                     .cost = "n, that of the lists",
-                                     .limit = "the host's wait for the number of runs; of short runs their offsets",
+                                     .traffic = "keys and values read, results written; run offsets written and read",
+                                     .cost = "n, depth of the lists",
+                                     .limit = "the host's wait for the number of runs; for short runs their offsets",
                                      .host_adds = true},
                             .refusal = device_refusal,
                             .run = launch};

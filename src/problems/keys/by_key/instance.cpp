@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/by_key/instance.cpp: the by-key problem as the climber sees it: sorted keys and values, sums of each run of equal keys, and
-// whether these are right.
+// problems/keys/by_key/instance.cpp: declares the by-key problem to the climber: sorted keys and values, and verified
+// sums of each run of equal keys.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -41,7 +41,7 @@ class ByKeyInstance final : public Instance {
     group.facts = {{"runs", runs}};
   }
 
-  /// Generated floats are fractions, and then whole numbers.
+  /// Generated floats are first fractions, and then whole numbers.
   [[nodiscard]] int fills() const override { return values_.is_generated() && std::is_floating_point_v<T> ? 2 : 1; }
   void fill(int which) override {
     if (!values_.is_generated()) return;
@@ -52,7 +52,7 @@ class ByKeyInstance final : public Instance {
       fill_fractions(values_.data(), group.n);
     }
   }
-  /// Of either output n: cuda.cub does not look at the capacity.
+  /// Both outputs have n elements, because cuda.cub does not check the capacity.
   [[nodiscard]] std::vector<HostArray> arrays() override {
     return {{keys_.data(), group.n * 8, false},
             {values_.data(), group.n * kSize, false},
@@ -75,7 +75,7 @@ class ByKeyInstance final : public Instance {
     const std::int64_t runs = std::ssize(offsets_) - 1;
     const bool is_counted = computed_ == Computed::reduce || runs_ != kNoIndex;
     if (is_counted && runs_ != runs) return "finds " + grouped(runs_) + " runs";
-    // Floats that are not exact sums: on a GPU in another order.
+    // Float sums that are not exact may differ on a GPU, which adds in another order.
     if (rung.backend() == Backend::cuda && std::is_floating_point_v<T> && !(is_exact_ && values_.is_generated())) {
       return wrong_at(computed_ == Computed::scan ? first_far_scan() : first_far_sum());
     }
@@ -105,7 +105,7 @@ class ByKeyInstance final : public Instance {
 
  private:
   static constexpr std::int64_t kSize = sizeof(T);
-  static constexpr T kBegin = Add::identity<T>();  // of a run's sum
+  static constexpr T kBegin = Add::identity<T>();  // a run's sum begins with it
 
   template <class Policy>
   std::string_view run_on(const Policy& policy, Arrays at, std::int64_t n) {
@@ -127,12 +127,14 @@ class ByKeyInstance final : public Instance {
     return result.rung;
   }
 
-  /// Whether a float is as near to the sum as so many additions in any order bring it; that sum here is rounded as often.
+  /// Returns whether a float is as close to the sum as `additions` in any order allow. `sum` has the same rounding
+  /// errors.
   static bool is_near(T value, double sum, double magnitude, std::int64_t additions) {
     constexpr auto kEpsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
     return std::abs(static_cast<double>(value) - sum) <= 2 * static_cast<double>(additions) * kEpsilon * magnitude;
   }
-  /// near(run, element, sum so far, of magnitudes) of every element; the first for which it says false, or kNoIndex.
+  /// Calls near(run, element, sum so far, sum of magnitudes) for every element. Returns the first that is false, or
+  /// kNoIndex.
   template <class Near>
   [[nodiscard]] std::int64_t first_far(Near near) const {
     for (std::size_t r = 0; r + 1 < offsets_.size(); ++r) {
@@ -175,9 +177,9 @@ constexpr Type kUsualTypes[] = {Type::float64};
 constexpr std::int64_t kUsualSizes[] = {3'000, 3'000'000, 30'000'000};
 constexpr SettingInfo kSettings[] = {
     kListSetting,
-    {.name = "computed", .help = "by keys a sum of each run, or running sums (default: reduce)", .choices = kComputed}};
+    {.name = "computed", .help = "compute a sum of each run, or running sums (default: reduce)", .choices = kComputed}};
 
-/// Of each list its number, once for each of its elements: empty lists leave a key out.
+/// Returns each list's number, once for each of its elements. The numbers of empty lists do not occur.
 Elements<std::int64_t> keys_of(const std::vector<std::int64_t>& offsets) {
   Elements<std::int64_t> keys(offsets.back());
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
@@ -207,7 +209,7 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
   const ProblemInfo& info = problem(request.problem);
   const ListPattern pattern = list_pattern(request);
   if (pattern == ListPattern::empty) {
-    throw Error(Code::invalid_argument, "empty lists are no runs of equal keys: choose another length for --lists");
+    throw Error(Code::invalid_argument, "empty lists cannot be runs of equal keys: choose another length for --lists");
   }
   for (const Type type : types_of(request, info)) {
     for (const std::int64_t n : sizes_of(request, info)) {

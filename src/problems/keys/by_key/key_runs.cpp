@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/by_key/key_runs.cpp: where runs of equal keys begin, on all threads: a bit per key in one pass over the keys, then offsets from
-// these bits.
+// problems/keys/by_key/key_runs.cpp: finds runs of equal keys on all threads: one pass over the keys writes a bit per
+// key, and these bits give the offsets.
 #include "problems/keys/by_key/key_runs.hpp"
 
 #include <algorithm>
@@ -28,9 +28,9 @@ namespace {
 
 using cpu::Range;
 
-/// Keys that are compared at a time: whole words of bits.
+/// Number of keys that are compared at a time: whole words of bits.
 constexpr std::int64_t kAtOnce = cpu::tuning::kGroups.keys;
-/// Keys of a word of bits.
+/// Number of keys of a word of bits.
 constexpr std::int64_t kWord = 64;
 
 template <int kSize>
@@ -38,7 +38,7 @@ using Unsigned = std::conditional_t<
     kSize == 1, std::uint8_t,
     std::conditional_t<kSize == 2, std::uint16_t, std::conditional_t<kSize == 4, std::uint32_t, std::uint64_t>>>;
 
-/// Not zero where a key is another than the one before it.
+/// Returns a nonzero value if a key differs from the previous key.
 template <class T>
 Unsigned<sizeof(T)> difference(T before, T key) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -48,7 +48,7 @@ Unsigned<sizeof(T)> difference(T before, T key) {
   }
 }
 
-/// The runs of keys of one type: a bit for each key that begins one, and how many do before each block.
+/// The runs of keys of one type: a bit for each key that begins a run, and the number of these before each block.
 template <class T>
 class Runs {
  public:
@@ -68,7 +68,7 @@ class Runs {
   }
 
   [[nodiscard]] std::int64_t count() const { return count_; }
-  /// count() + 1 of them.
+  /// Writes count() + 1 offsets.
   void write(std::int64_t* offsets) const {
     for_each_block([&](std::size_t block, Range range) { write_block(range, offsets + before_[block]); });
     offsets[count_] = n_;
@@ -87,7 +87,7 @@ class Runs {
     });
   }
 
-  /// Returns how many runs begin in the range.
+  /// Marks the runs that begin in the range and returns their number.
   template <class Nonzero>
   std::int64_t mark(Range range, Nonzero nonzero) {
     const std::int64_t end = range.first + range.count;
@@ -99,7 +99,7 @@ class Runs {
       for (std::int64_t k = 1; k < count; ++k) differences[k] = difference(keys_[first + k - 1], keys_[first + k]);
       std::uint64_t* const words = words_.get() + first / kWord;
       const std::int64_t in_words = cpu::ceil_div(count, kWord);
-      words[in_words - 1] = 0;  // the last one may have fewer bits
+      words[in_words - 1] = 0;  // the last word may have fewer bits
       nonzero(differences, count, reinterpret_cast<std::uint8_t*>(words));
       for (std::int64_t w = 0; w < in_words; ++w) runs += std::popcount(words[w]);
     }
@@ -122,7 +122,7 @@ class Runs {
   std::int64_t count_ = 0;
 };
 
-/// use(runs), whose std::bad_alloc becomes an Error.
+/// Calls use(runs). A std::bad_alloc becomes an Error.
 template <class Use>
 auto with_runs(const Policy& policy, const detail::Keys& keys, Use use) try {
   require_policy(policy);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/by_key/key_runs.cu: where runs of equal keys begin, on a GPU: a bit per key in one pass over the keys, then offsets from
-// these bits.
+// problems/keys/by_key/key_runs.cu: finds runs of equal keys on a GPU: one pass over the keys writes a bit per key, and
+// these bits give the offsets.
 //
-// A block marks 32768 keys, a bit each, and counts the bits. One block scans the counts; the last of these is how many runs
-// there are, for which memory is allocated. Then blocks write the positions of their bits, each beginning at the scan's value.
+// A block writes a bit for each of 32768 keys and counts the set bits. One block scans the counts. The last result of
+// the scan is the number of runs, for which memory is allocated. Then each block writes the positions of its set bits.
+// Its first position is written to the place that the scan computed.
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -30,19 +31,19 @@ constexpr std::int64_t kWarpWords = 32 * kRows;
 constexpr std::int64_t kBlockWords = kThreads / 32 * kWarpWords;
 constexpr std::int64_t kBlockKeys = 32 * kBlockWords;
 
-/// A bit for each key that begins a run.
+/// A bit for each key: set if the key begins a run.
 struct RunBits {
   std::uint32_t* words;
-  std::int64_t* before;  ///< the bits before each block, and all
+  std::int64_t* before;  ///< number of bits before each block, and in all blocks
   std::int64_t blocks;   ///< at least one
 };
 
-/// On all lanes, in words of which this lane's is the first.
+/// Returns this lane's first word. All lanes call.
 __device__ __forceinline__ std::int64_t first_word() {
   return std::int64_t{blockIdx.x} * kBlockWords + threadIdx.x / 32 * kWarpWords + threadIdx.x % 32;
 }
 
-/// Words of 32 keys, whose bits are the lanes' votes; runs.before ← the bits of each block.
+/// Writes words of 32 keys, whose bits are the lanes' votes; runs.before ← the number of bits of each block.
 template <class T>
 __global__ void __launch_bounds__(kThreads) mark_runs(const T* keys, std::int64_t n, RunBits runs) {
   __shared__ int warps[kThreads / 32];
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(kThreads) mark_runs(const T* keys, std::int64_
   runs.before[blockIdx.x] = count;
 }
 
-/// offsets ← the positions of the bits, and n.
+/// offsets ← the positions of the set bits, and n.
 __global__ void __launch_bounds__(kThreads) write_runs(RunBits runs, std::int64_t n, std::int64_t* offsets) {
   __shared__ int warps[kThreads / 32];
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(kThreads)
   if (r < runs) out[r] = keys[offsets[r]];
 }
 
-/// f(std::type_identity<T>{}) of a type of that size.
+/// Calls f(std::type_identity<T>{}) with an unsigned type of that size.
 template <class F>
 auto visit_size(int size, F f) {
   if (size == 1) return f(std::type_identity<std::uint8_t>{});
@@ -134,7 +135,7 @@ auto visit_size(int size, F f) {
   if (size == 4) return f(std::type_identity<std::uint32_t>{});
   return f(std::type_identity<std::uint64_t>{});
 }
-/// The same of one that tells equal keys from others.
+/// Calls f(std::type_identity<T>{}) with a type that compares keys as equal or not.
 template <class F>
 auto visit_compared(Type type, F f) {
   if (type == Type::float32) return f(std::type_identity<float>{});
@@ -142,22 +143,22 @@ auto visit_compared(Type type, F f) {
   return visit_size(size_of(type), f);
 }
 
-/// What the runs need comes from where the policy says; its workspace is that of what is done with them.
+/// Memory for the runs comes from the policy's resource. The policy's workspace is reserved for the work on the runs.
 gpu::Policy without_workspace(gpu::Policy policy) {
   policy.workspace = nullptr;
   return policy;
 }
 
-/// Throws what can be said of keys before they are looked at.
+/// Checks what is known of keys before they are read. Throws Error.
 void require_keys(const gpu::Policy& policy, const detail::Keys& keys) {
   require_no_rung(policy.rung);
   detail::require_array(keys.data, keys.length, "keys");
   const gpu::CurrentDevice current(policy.device);
-  gpu::require_no_capture(policy.stream, "the calls of segmented_reduce.hpp in ..._async, with offsets that are there");
+  gpu::require_no_capture(policy.stream, "the calls of segmented_reduce.hpp in ..._async, with existing offsets");
   if (keys.length > 0) gpu::require_device_memory(keys.data, policy.device, "keys");
 }
 
-/// The bits of a call, and how many are set: waits for the stream.
+/// The bits of a call, and the number of set bits. Waits for the stream.
 class MarkedRuns {
  public:
   MarkedRuns(const gpu::Policy& policy, const detail::Keys& keys)
@@ -174,7 +175,7 @@ class MarkedRuns {
   }
 
   [[nodiscard]] std::int64_t count() const { return count_; }
-  /// count() + 1 of them.
+  /// Writes count() + 1 offsets.
   void write(std::int64_t* offsets) const {
     gpu::require(gpu::detail::launch(grid(), write_runs, runs_, n_, offsets), kFinding);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/by_key/problem.cpp: the by-key ladder in order, which rung runs a call, and the call: validated, run, failures as Errors.
+// problems/keys/by_key/problem.cpp: the order of the rungs, the choice of a rung, validation, execution, errors.
 #include <exception>
 #include <string>
 
@@ -13,7 +13,7 @@
 namespace upsweep {
 namespace impl::by_key {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, from the naive loop up. Every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_runs, cuda_cub, cuda_runs;
 
 constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_runs, &cuda_cub, &cuda_runs};
@@ -40,7 +40,7 @@ void require_arrays(const Call& call) {
   arrays.write(elements.out, results, elements.out_size);
   if (call.scan != nullptr) {
     if (!detail::same_or_apart(elements.in, n * elements.in_size, elements.out, n * elements.out_size)) {
-      throw Error(Code::invalid_argument, "the output overlaps the values: they are the same memory, or apart");
+      throw Error(Code::invalid_argument, "the output overlaps the values: use the same memory or separate memory");
     }
   } else {
     detail::require_array(call.out_keys, call.keys_capacity, "the keys of the runs");
@@ -59,7 +59,7 @@ void require_memory(const gpu::Policy& policy, const Call& call) {
   gpu::require_device_array(call.out_keys, call.keys_capacity, policy.device, "the keys of the runs");
 }
 
-/// Throws what is known of a rung's failure. count(): how many runs there are.
+/// Throws the Error of a rung's failure if its cause is known. count() returns the number of runs.
 template <class Count>
 void throw_known(Code code, std::int64_t index, const Call& call, Count count) {
   if (code == Code::unequal_lengths) {
@@ -71,13 +71,13 @@ void throw_known(Code code, std::int64_t index, const Call& call, Count count) {
     throw Error(code,
                 (call.scan != nullptr ? "a sum of run " : "the sum of run ") + std::to_string(index) +
                     " of equal keys does not fit " + std::string(name(elements_of(call).out_type)) +
-                    ": choose a wider type, or let it wrap around",
+                    ": choose a wider type, or let it wrap",
                 index);
   }
   if (call.failure != nullptr) std::rethrow_exception(call.failure);
 }
 
-/// Its memory is what runs need; a workspace is that of what is done with them.
+/// Memory for the runs comes from the policy's resource. The policy's workspace is reserved for the work on the runs.
 gpu::Policy without_workspace(gpu::Policy policy) {
   policy.workspace = nullptr;
   return policy;
@@ -103,7 +103,7 @@ ReducedByKey detail::run_by_key(const Policy& policy, ByKeyCall call) {
 
 ReducedByKey detail::run_by_key(const gpu::Policy& policy, ByKeyCall call) {
   impl::by_key::require_arrays(call);
-  gpu::require_no_capture(policy.stream, "the calls of segmented_reduce.hpp in ..._async, with offsets that are there");
+  gpu::require_no_capture(policy.stream, "the calls of segmented_reduce.hpp in ..._async, with existing offsets");
   if (call.reduction != nullptr) require_checks(*call.reduction, policy.overflow);
   if (call.scan != nullptr) require_checks(*call.scan, policy.overflow);
   const ElementsCall& elements = impl::by_key::elements_of(call);

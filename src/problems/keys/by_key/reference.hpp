@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/by_key/reference.hpp: the one answer that every rung of by-key is checked against: a loop over the keys, and over the values of
-// each run of equal ones what the references of lists say.
+// problems/keys/by_key/reference.hpp: the answer that every rung of by-key is compared with: a loop over the keys, and
+// the references of lists for the values of each run.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace upsweep::impl::by_key {
 
-/// NaN equals NaN.
+/// Returns whether two keys are equal; NaN equals NaN.
 template <class Key>
 bool are_equal(Key a, Key b) {
   return a == b || (a != a && b != b);
 }
 
-/// Where each run of equal keys begins, and n.
+/// Returns where each run of equal keys begins, and n.
 template <class Key>
 std::vector<std::int64_t> expected_offsets(const Key* keys, std::int64_t n) {
   std::vector<std::int64_t> offsets;
@@ -34,7 +34,7 @@ bool same_bits(const T& a, const T& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;  // NOLINT(bugprone-suspicious-memory-comparison): the bits are promised
 }
 
-/// The first run whose key or fold is not right, bit by bit, or kNoIndex.
+/// Returns the first run whose key or fold is wrong, compared bit by bit, or kNoIndex.
 template <class Key, class In, class Out, class Op>
 std::int64_t first_wrong_fold(const std::vector<std::int64_t>& offsets, const Key* keys, const In* values,
                               const Key* out_keys, const Out* out, Op op, Out init) {
@@ -45,7 +45,7 @@ std::int64_t first_wrong_fold(const std::vector<std::int64_t>& offsets, const Ke
   return kNoIndex;
 }
 
-/// The first element of scans that is not right, bit by bit, or kNoIndex.
+/// Returns the first wrong element of scans, compared bit by bit, or kNoIndex.
 template <class In, class Out, class Op>
 std::int64_t first_wrong_scan(const std::vector<std::int64_t>& offsets, const In* values, const Out* out, Op op,
                               Out init, bool exclusive) {

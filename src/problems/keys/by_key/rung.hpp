@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/by_key/rung.hpp: what the files of the by-key ladder's rungs declare their rows with.
+// problems/keys/by_key/rung.hpp: what the rungs' files need to declare their rows of the ladder.
 #pragma once
 
 #include <algorithm>
@@ -12,26 +12,26 @@
 namespace upsweep::impl::by_key {
 
 using Call = detail::ByKeyCall;
-/// A rung leaves Call::runs. Where these are more than outputs have capacity for it returns unequal_lengths, and need
-/// not have counted them all.
+/// A rung sets Call::runs. If there are more runs than outputs have capacity for, it returns unequal_lengths, and need
+/// not have counted all runs.
 using Rung = upsweep::Rung<Call>;
 
-/// The ladder, from the naive loop up.
+/// Returns the ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
-/// Its values, types and operator.
+/// Returns the call's values, types and operator.
 inline const detail::ElementsCall& elements_of(const Call& call) {
   if (call.scan != nullptr) return *call.scan;
   return *call.reduction;
 }
 
-/// The number of runs that the outputs of a reduction hold.
+/// Returns the number of runs that the outputs of a reduction have capacity for.
 inline std::int64_t capacity_of(const Call& call) { return std::min(call.keys_capacity, call.capacity); }
 
-/// Null where there are kernels on a GPU for the call, else the reason why not.
+/// Returns null if there are GPU kernels for the call, and otherwise the reason why not.
 inline const char* device_refusal(const Call& call, const Policy&) noexcept {
   const detail::ElementsCall& elements = elements_of(call);
-  if (call.scan != nullptr && call.checked) return "on a GPU only sums of runs are checked: let scans wrap around";
+  if (call.scan != nullptr && call.checked) return "on a GPU scans are not checked for overflow: choose wrap";
   if (call.reduction != nullptr && call.reduction->device != nullptr) return nullptr;
   if (elements.op == Operator::custom) return "runs the compiled operators and types only";
   return compiled_refusal(elements.op, elements.in_type, elements.out_type);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/answer.hpp: writes the groups that were found to a call's outputs, and says what they do not fit.
+// problems/keys/group_by/answer.hpp: writes the groups to a call's outputs, and reports sums that do not fit.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace upsweep::impl::group_by {
 
-/// Groups in an array, and where they go.
+/// Groups in an array, and their places in the outputs.
 template <class Key>
 struct Written {
   const Key* keys;
@@ -18,7 +18,8 @@ struct Written {
   const std::int64_t* places;
 };
 
-/// Writes n groups but their counts. Returns that with the lowest place of those whose total does not fit, or kNoIndex.
+/// Writes n groups except their counts. Returns the group whose total does not fit and whose place is lowest, or
+/// kNoIndex.
 template <class Key>
 std::int64_t write_groups(const Call& call, const Folds& folds, const Written<Key>& groups, std::int64_t n) {
   auto* const out_keys = static_cast<Key*>(call.out_keys);
@@ -26,17 +27,17 @@ std::int64_t write_groups(const Call& call, const Folds& folds, const Written<Ke
   return folds.write(groups.totals, groups.places, n, call.out);
 }
 
-/// Groups whose sum does not fit, noted in any order.
+/// The first group whose sum does not fit. Groups are added in any order.
 struct Bad {
   std::int64_t place = kNoIndex;
-  std::int64_t row = kNoIndex;  ///< where it was first seen
+  std::int64_t row = kNoIndex;  ///< the group's first row
 
   void add(std::int64_t at, std::int64_t first) {
     if (place == kNoIndex || at < place) *this = {at, first};
   }
 };
 
-/// Leaves what came of a call whose groups are written, by the first of these.
+/// Sets the outcome of a call whose groups are written: the first of these errors, if any.
 inline Status outcome(Call& call, const Bad* bad, std::int64_t n) {
   Bad first;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -46,7 +47,7 @@ inline Status outcome(Call& call, const Bad* bad, std::int64_t n) {
   return first.place == kNoIndex ? Status{} : Status{Code::overflow, first.place};
 }
 
-/// Leaves the call's outcome, of groups that are in the order of their first rows.
+/// Writes groups that are in the order of their first rows, and sets the call's outcome.
 template <class Key>
 Status write_in_order(Call& call, const Folds& folds, const GroupTotals<Key>& groups) {
   const std::int64_t n = groups.size();

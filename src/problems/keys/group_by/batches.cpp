@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/batches.cpp: batches of the rows become entries, entries go into partitions by the hashes of
-// their keys, each partition becomes groups, and groups are written in the order of their first rows.
+// problems/keys/group_by/batches.cpp: batches of rows become entries, which go into partitions by the hashes of their
+// keys; each partition becomes groups, which are written in the order of their first rows.
 //
-// An entry is a key, the row where it was first seen, and what the batch has of it: a row, or the total of some.
-// Entries of a batch are stored partition after partition, and in each in the order of their rows. A partition reads
-// its entries batch by batch, so that its groups come in the order of their first rows too. What becomes an entry
-// depends on the batch's keys alone: the order of additions is that of the batches whichever threads do them.
+// An entry is a key, its first row, and its total in the batch: the value of one row, or the total of several. Entries
+// of a batch are stored partition after partition, and within a partition in the order of their rows. A partition reads
+// its entries batch by batch, so its groups are also in the order of their first rows. The entries of a batch depend
+// only on the keys of the batch. Therefore the order of additions is the order of the batches, for any threads.
 //
-// Memory follows the groups: once there are many times more entries than groups, a merge makes groups of them, which the next
-// merge goes on with. The last merge leaves new groups where the batch in which they were first seen had its entries:
-// they are the first ones in each of its partitions. Then a batch writes the groups first seen in it in order, by a bit
-// for each of its rows. Which batches a merge has changes nothing but the memory.
+// Memory grows with the groups. If there are many times more entries than groups, a merge converts the entries to
+// groups, which the next merge uses. The last merge overwrites entries: new groups replace the first entries, in each
+// partition, of the batch in which the groups were first seen. Then each batch writes the groups that were first seen
+// in it, in order, by a bit for each of its rows. The choice of batches per merge changes only the memory.
 #include "problems/keys/group_by/batches.hpp"
 
 #include <algorithm>
@@ -38,38 +38,38 @@
 namespace upsweep::impl::group_by {
 namespace {
 
-/// Rows of a batch: the last 16 bits of a row are its number in the batch.
+/// Rows of a batch. The last 16 bits of a row are its number in the batch.
 constexpr std::int64_t kBatch = cpu::tuning::kGroupsOrder.batch;
-/// Keys that a batch's table may have.
+/// Maximum number of keys in a batch's table.
 constexpr std::int64_t kMostKeys = cpu::tuning::kGroupsOrder.most_keys;
-/// Keys between which there are fewer than so many find their numbers by their place.
+/// Keys within a range of this length are numbered by their place.
 constexpr std::uint64_t kDense = 8192;
-/// A full table is looked into as long as it has one of so many of a block's rows.
+/// A full table is searched while it has the keys of at least one of kWorthOneOf rows of a block.
 constexpr std::int64_t kWorthOneOf = cpu::tuning::kGroupsOrder.worth_one_of;
-/// Entries of a partition, if all keys differ.
+/// Entries per partition, if all keys differ.
 constexpr std::int64_t kEntries = cpu::tuning::kGroupsOrder.entries;
-/// A batch writes to so many places at a time.
+/// Maximum number of partitions, the places that a batch writes to at a time.
 constexpr std::int64_t kMostPartitions = cpu::tuning::kGroupsOrder.most_partitions;
-/// Entries that one thread merges sooner than others come to help.
+/// Up to this number of entries, one thread merges them before others would be awake.
 constexpr std::int64_t kAlone = cpu::tuning::kGroups.alone;
-/// Entries that are merged at a time are no fewer than these, and four batches of each thread.
+/// Minimum number of entries that are merged at a time; also at least four batches per thread.
 constexpr std::int64_t kLeastMerged = cpu::tuning::kGroupsOrder.least_merged;
 constexpr std::int64_t kLeastMergedByThread = 4 * kBatch;
-/// And so many times the groups.
+/// The same minimum, as a multiple of the number of groups.
 constexpr std::int64_t kMergedByGroup = cpu::tuning::kGroupsOrder.merged_by_group;
-/// Batches in a row that a thread writes the known groups of, after it has looked for the first of them in each
-/// partition.
+/// Maximum number of consecutive batches whose known groups a thread writes. It first searches each partition for the
+/// first of these groups.
 constexpr std::int64_t kMostWritten = cpu::tuning::kGroups.most_written;
 
-/// What a thread works with, batch after batch.
+/// A thread's buffers, used for one batch after another.
 template <class Key>
 struct BatchScratch {
   BatchScratch(const Folds& folds, bool counted) : groups(folds, counted), merged(folds, counted) {}
 
   GroupTotals<Key> groups;                      ///< of a batch
   GroupTotals<Key> merged;                      ///< of a partition
-  std::uint32_t dense[kDense];                  ///< numbers and 1 by the place of a key
-  std::uint16_t left[kBatch];                   ///< the rows that are no total's
+  std::uint32_t dense[kDense];                  ///< 1 + the number of a key, by its place
+  std::uint16_t left[kBatch];                   ///< the rows that belong to no total
   std::uint16_t partitions_of_entries[kBatch];  ///< the partition of each entry
   std::uint32_t numbers[kBlock];
   std::int64_t at[kBlock];
@@ -124,7 +124,7 @@ class GroupsOfBatches {
     bits_ = std::countr_zero(std::bit_ceil(wanted));
   }
   [[nodiscard]] std::int64_t partitions() const { return std::int64_t{1} << bits_; }
-  /// By the first bits of the hash: tables look for keys by the last.
+  /// Uses the first bits of the hash, because tables use the last.
   [[nodiscard]] std::uint16_t partition_of(Key key) const {
     return static_cast<std::uint16_t>(bits_ == 0 ? 0 : hash_of_key(by_, key) >> (64 - bits_));
   }
@@ -134,8 +134,8 @@ class GroupsOfBatches {
     if (scratch == nullptr) scratch = std::make_unique<BatchScratch<Key>>(folds_, is_counted());
     return *scratch;
   }
-  /// work(i, scratch) of each from `first` to `end`, in any order on any thread, as long as goes_on() and the call is to go on.
-  /// Returns the end of those that were done.
+  /// Calls work(i, scratch) for i from `first` to `end`, in any order on any thread, while goes_on() is true and the
+  /// call is not interrupted. Returns the end of the processed range.
   template <class GoesOn, class Work>
   std::int64_t each_while(GoesOn goes_on, std::int64_t first, std::int64_t end, Work work) {
     std::atomic<std::int64_t> ticket{first};
@@ -154,16 +154,16 @@ class GroupsOfBatches {
     (void)each_while([] { return true; }, first, end, work);
   }
 
-  /// One table of all rows.
+  /// Groups all rows by a single table.
   Status run_small() {
     GroupTotals<Key> all(folds_, is_counted());
     all.add(keys_, values_, value_size_, 0, call_.n);
     return write_in_order(call_, folds_, all);
   }
 
-  // ---------------------------------------------------------------------------------------------------- a batch's entries
+  // ------------------------------------------------------------------------------------------------- a batch's entries
 
-  /// Makes entries of batches from `first` on, until these are enough for a merge. Returns the end of these batches.
+  /// Makes entries of batches from `first` on, until there are enough for a merge. Returns the end of these batches.
   std::int64_t fold_batches(std::int64_t first) {
     pending_ = 0;
     in_partitions_ = false;
@@ -174,14 +174,15 @@ class GroupsOfBatches {
                        [&](std::int64_t i, auto& scratch) { fold_batch(i, scratch); });
       if (end == batches_ || interruption_.is_stopped()) return end;
       const std::int64_t before = enough;
-      // Where most keys are new the merge is put off, as the next one reads the groups again; and so where few rows are left.
+      // If most keys are new, the merge is delayed, because the next merge reads the groups again. So it is near the
+      // end.
       if (in_partitions_) enough = std::max(enough, kMergedByGroup * estimated_groups(first, end));
       if ((batches_ - end) * kBatch < enough / 2) enough = std::numeric_limits<std::int64_t>::max();
       if (enough / 5 * 4 < before) return end;
     }
   }
 
-  /// The groups that a merge would have, by those of one partition.
+  /// Estimates the number of groups after a merge, from the groups of one partition.
   std::int64_t estimated_groups(std::int64_t first, std::int64_t end) {
     GroupTotals<Key>& groups = scratch_of(0).merged;
     groups.clear();
@@ -223,8 +224,8 @@ class GroupsOfBatches {
     keep_totals(i, scratch);
   }
 
-  /// The rows from the first on, block by block, whose keys are so near one another that a table by their place holds them.
-  /// Returns how many.
+  /// Folds the first rows, block by block, while their keys are so near one another that a table by place holds them.
+  /// Returns the number of these rows.
   std::int64_t fold_dense(const Batch& rows, BatchScratch<Key>& scratch) {
     GroupTotals<Key>& groups = scratch.groups;
     Key least = 0;
@@ -236,7 +237,7 @@ class GroupsOfBatches {
       if (at == 0) {
         if (static_cast<std::uint64_t>(high - low) >= kDense) return 0;
         const std::uint64_t before = (kDense - static_cast<std::uint64_t>(high - low)) / 2;
-        least = low < before ? Key{0} : static_cast<Key>(low - before);  // keys to come may be on both sides
+        least = low < before ? Key{0} : static_cast<Key>(low - before);  // later keys may be on both sides
         std::fill_n(scratch.dense, kDense, 0);
       }
       if (low < least || static_cast<std::uint64_t>(high - least) >= kDense) return at;
@@ -257,7 +258,7 @@ class GroupsOfBatches {
     Key low;
     Key high;
   };
-  /// In the order of the keys' own type.
+  /// Returns the range of n keys, in the order of the keys' own type.
   KeyRange range_of(const Key* keys, std::int64_t n) const {
     KeyRange range{static_cast<Key>(keys[0] ^ sign_), static_cast<Key>(keys[0] ^ sign_)};
     for (std::int64_t i = 1; i < n; ++i) {
@@ -268,8 +269,8 @@ class GroupsOfBatches {
     return range;
   }
 
-  /// The rows from `at` on, where the table is full: those of its keys are folded, others left. Returns where that is not worth
-  /// it any more.
+  /// Processes the rows from `at` on with a full table: folds rows whose key is in the table, and leaves the others.
+  /// Returns the row at which this is no longer worth it.
   std::int64_t fold_known(const Batch& rows, std::int64_t at, std::int64_t& left, BatchScratch<Key>& scratch) {
     while (at < rows.count) {
       const std::int64_t count = std::min(kBlock, rows.count - at);
@@ -290,7 +291,7 @@ class GroupsOfBatches {
     return at;
   }
 
-  /// The entries of a batch that has totals alone, which are few: in memory of their own, and not yet in partitions.
+  /// Stores the few entries of a batch that has only totals: in separate memory, and not yet in partitions.
   void keep_totals(std::int64_t i, BatchScratch<Key>& scratch) {
     const GroupTotals<Key>& groups = scratch.groups;
     Entries<Key>& to = entry(i);
@@ -304,7 +305,8 @@ class GroupsOfBatches {
     if (is_counted()) std::copy_n(groups.counts(), to.count, to.counts);
   }
 
-  /// begins ← where each partition of the entries with these partitions begins, and the end.
+  /// begins ← where each partition of the entries begins, and the end. `partitions_of_entries` has the partition of
+  /// each.
   void begin_partitions(Entries<Key>& of, const std::uint16_t* partitions_of_entries) const {
     of.begins.assign(static_cast<std::size_t>(partitions()) + 1, 0);
     for (std::int64_t e = 0; e < of.count; ++e) ++of.begins[partitions_of_entries[e]];
@@ -316,14 +318,14 @@ class GroupsOfBatches {
     }
   }
 
-  /// The batch's totals, and after them the rows that are left, into a slab.
+  /// Stores the batch's totals, and after them its remaining rows, in a slab.
   void partition_batch(std::int64_t i, std::int64_t left, BatchScratch<Key>& scratch) {
     const Batch rows = batch(i);
     const GroupTotals<Key>& groups = scratch.groups;
     const std::int64_t totals = groups.size();
     Entries<Key>& to = entry(i);
     slabs_.take(to, totals + left);
-    pending_ += to.count + partitions();  // where partitions begin is memory, too
+    pending_ += to.count + partitions();  // the beginnings of partitions also need memory
     in_partitions_ = true;
     const Key* const keys = keys_ + rows.first;
     for (std::int64_t g = 0; g < totals; ++g) scratch.partitions_of_entries[g] = partition_of(groups.table.keys()[g]);
@@ -364,7 +366,7 @@ class GroupsOfBatches {
     }
   }
 
-  /// The entries that keep_totals() has left, in partitions.
+  /// Moves the entries of keep_totals() into partitions.
   void partition_totals(std::int64_t i, BatchScratch<Key>& scratch) {
     Entries<Key>& to = entry(i);
     const Entries<Key> from = std::exchange(to, {});
@@ -386,9 +388,9 @@ class GroupsOfBatches {
     }
   }
 
-  // --------------------------------------------------------------------------------------------------- entries to groups
+  // ------------------------------------------------------------------------------------------------- entries to groups
 
-  /// The entries [begin, end) of batch i.
+  /// Merges the entries [begin, end) of batch i.
   void merge(GroupTotals<Key>& groups, std::int64_t i, std::int64_t begin, std::int64_t end) {
     const Entries<Key>& from = entry(i);
     groups.merge(from.keys + begin, from.totals + begin * folds_.size,
@@ -396,7 +398,7 @@ class GroupsOfBatches {
                  [&](std::int64_t e) { return i * kBatch + from.rows[begin + e]; });
   }
 
-  /// All entries, which are few, into one table.
+  /// Merges all entries into one table, if there are few.
   Status merge_alone() {
     GroupTotals<Key> all(folds_, is_counted());
     for (std::int64_t i = 0; i < batches_; ++i) merge(all, i, 0, entry(i).count);
@@ -407,8 +409,8 @@ class GroupsOfBatches {
     groups.merge(from.keys, from.totals, from.counts, from.count, [&](std::int64_t g) { return from.rows[g]; });
   }
 
-  /// The entries of these batches, and the known groups. All that there are then are known, or, of the last batches,
-  /// written.
+  /// Merges the entries of these batches and the known groups. All groups are then known, or, if these are the last
+  /// batches, ready to be written.
   void merge_batches(std::int64_t first, std::int64_t end) {
     if (!in_partitions_) {
       set_partitions(pending_);
@@ -432,7 +434,7 @@ class GroupsOfBatches {
     for (const auto& partition : known_) known_groups_ += partition.count;
   }
 
-  /// Puts the known groups into as many partitions as entries are in.
+  /// Splits the known groups into the partitions of the entries.
   void split_known() {
     const std::int64_t more = partitions() >> known_bits_;
     if (known_.empty() || more > 1) {
@@ -463,7 +465,7 @@ class GroupsOfBatches {
     from = {};
   }
 
-  /// All groups of a partition become known.
+  /// Makes all groups of a partition known.
   void keep(const GroupTotals<Key>& groups, std::int64_t p) {
     KnownGroups<Key>& to = known(p);
     const std::int64_t before = to.count;
@@ -482,8 +484,8 @@ class GroupsOfBatches {
     }
   }
 
-  /// Known groups of a partition stay where they are, and new ones where the batches, `first` and later ones, had its
-  /// entries.
+  /// Leaves known groups of a partition where they are. Writes new groups over the partition's entries in the batch in
+  /// which they were first seen; `first` is the first of these batches.
   void leave(const GroupTotals<Key>& groups, std::int64_t p, std::int64_t first) {
     std::int64_t g = known(p).count;
     copy_totals(groups, 0, g, known(p).totals, known(p).counts);
@@ -502,7 +504,7 @@ class GroupsOfBatches {
     }
   }
 
-  /// The totals and counts of groups [begin, end).
+  /// Copies the totals and counts of groups [begin, end).
   void copy_totals(const GroupTotals<Key>& from, std::int64_t begin, std::int64_t end, std::byte* totals,
                    std::int64_t* counts) const {
     if (begin == end) return;
@@ -510,9 +512,9 @@ class GroupsOfBatches {
     if (is_counted()) std::copy_n(from.counts() + begin, end - begin, counts);
   }
 
-  // ---------------------------------------------------------------------------------------------- groups to the outputs
+  // --------------------------------------------------------------------------------------------- groups to the outputs
 
-  /// `last`: the first of the batches that the last merge had.
+  /// Writes all groups. `last` is the first batch of the last merge.
   Status write(std::int64_t last) {
     for (std::int64_t i = last; i < batches_; ++i) {
       for (const std::uint32_t count : entry(i).groups) new_groups_[static_cast<std::size_t>(i)] += count;
@@ -539,7 +541,7 @@ class GroupsOfBatches {
     return interruption_.is_stopped() ? kInterrupted : outcome(call_, bad.data(), batches_);
   }
 
-  /// The groups first seen before batch `end`.
+  /// Writes the groups first seen before batch `end`.
   void write_known(std::int64_t end, const std::int64_t* befores, Bad* bad) {
     const std::int64_t length = std::clamp<std::int64_t>(end / (std::int64_t{8} * workers_), 1, kMostWritten);
     each(0, cpu::ceil_div(end, length), [&](std::int64_t work_unit, auto& scratch) {
@@ -567,7 +569,7 @@ class GroupsOfBatches {
     });
   }
 
-  /// Groups of a partition that were first seen in one batch.
+  /// The groups of a partition that were first seen in one batch.
   template <class Row>
   struct Seen {
     const Arrays<Key, Row>& in;
@@ -577,7 +579,8 @@ class GroupsOfBatches {
     [[nodiscard]] std::uint16_t row(std::int64_t g) const { return static_cast<std::uint16_t>(in.rows[begin + g]); }
   };
 
-  /// The groups that were first seen in batch i, `before` of which come first: seen(p) are those of partition p.
+  /// Writes the groups that were first seen in batch i, after `before` earlier ones. seen(p) returns those of partition
+  /// p.
   template <class SeenOf>
   Bad write_batch(std::int64_t i, std::int64_t before, BatchScratch<Key>& scratch, SeenOf seen) {
     constexpr std::int64_t kWords = kBatch / 64;
@@ -627,20 +630,20 @@ class GroupsOfBatches {
   const Key* keys_;
   const std::byte* values_;
   int value_size_;
-  Key sign_;  ///< the bit that orders signed keys as unsigned ones
+  Key sign_;  ///< the bit to flip so that signed keys are ordered as unsigned ones
   Secret by_ = secret();
   std::vector<std::unique_ptr<BatchScratch<Key>>> scratches_;  ///< of each worker
-  int bits_ = 0;                                               ///< of hashes, that say the partition of an entry
+  int bits_ = 0;                                               ///< number of hash bits that give an entry's partition
 
-  // Of the batches that are merged next.
-  std::vector<Entries<Key>> entries_;  ///< of all batches: others have none
+  // For the batches of the next merge:
+  std::vector<Entries<Key>> entries_;  ///< by batch; empty for all other batches
   std::atomic<std::int64_t> pending_{0};
-  std::atomic<bool> in_partitions_{false};  ///< some of them
+  std::atomic<bool> in_partitions_{false};  ///< some batches are in partitions
 
-  std::vector<KnownGroups<Key>> known_;  ///< of each partition
+  std::vector<KnownGroups<Key>> known_;  ///< by partition
   int known_bits_ = 0;
   std::int64_t known_groups_ = 0;
-  std::vector<std::int64_t> new_groups_;  ///< of each batch: how many were first seen there
+  std::vector<std::int64_t> new_groups_;  ///< by batch: the number of groups first seen there
   Slabs<Key> slabs_;
 };
 

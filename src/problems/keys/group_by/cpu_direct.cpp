@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/cpu_direct.cpp: keys that are near one another are the places of their totals.
+// problems/keys/group_by/cpu_direct.cpp: uses keys that are near one another as the places of their totals.
 //
-// Idea   A first pass finds the least and the greatest key. Between them there is a total for each key that there may be: totals[key
-//        - least] ← … ⊕ value, without a hash and without a comparison. Blocks of rows have tables of their own
-//        where the keys are few, and ranges of keys of these are merged by all threads. A bit for each row ranks the
+// Idea   A first pass finds the minimum and the maximum key. There is a total for each possible key between them:
+//        totals[key - minimum] ← … ⊕ value, without a hash and without a comparison. If the keys are few, each block of
+//        rows has a separate table, and all threads merge ranges of keys of these tables. A bit for each row ranks the
 //        groups by their first rows.
-// Cost   Keys read twice, values once, groups written; a table of 16 bytes a key of the range. Work n and the range, depth that
-//        divided by the blocks.
-// Needs  Any CPU. Keys of which the range is at most four times as long as there are rows, or 65536.
-// Limit  Other keys; and where the range is long the table fits no cache and one thread does the rows. cpu.adaptive uses such
-//        tables where they are small, as long as the keys are.
-// From   Counting sort; column stores use dictionary codes so.
+// Cost   Keys read twice, values once, groups written; a table of 16 bytes per key of the range. Work n and the range,
+//        depth that divided by the blocks.
+// Needs  Any CPU. Keys whose range is at most four times the number of rows, or 65536.
+// Limit  It refuses all other keys. If the range is long, the table fits no cache and one thread processes all rows.
+//        cpu.adaptive uses such tables where they are small, while the keys are dense.
+// From   Counting sort; column stores use dictionary codes in this way.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -32,11 +32,12 @@ namespace upsweep::impl::group_by {
 
 namespace {
 
-/// Keys that there may be for each row: more, and clearing the table is most of the work.
+/// Possible keys per row. With more, clearing the table would be most of the work.
 constexpr std::uint64_t kPerRow = 4;
-/// A table that is always worth it.
+/// A table of this size is always worth it.
 constexpr std::uint64_t kSmall = 65536;
-/// A block has so many rows for each key of the range, and at least kLeastRows: otherwise its table costs more than they do.
+/// Minimum rows per block, for each key of the range; also at least kLeastRows. Otherwise its table costs more than its
+/// rows.
 constexpr std::int64_t kRowsPerKey = cpu::tuning::kGroupsOrder.rows_per_key;
 constexpr std::int64_t kLeastRows = cpu::tuning::kGroupsOrder.least_rows;
 constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_tables;
@@ -56,7 +57,7 @@ class Direct {
     find_range();
     if (std::uint64_t{high_} - low_ >= std::max(kPerRow * static_cast<std::uint64_t>(call_.n), kSmall)) {
       return {Code::unsupported, kNoIndex,
-              "there are more than four times as many keys between the least and the greatest as rows"};
+              "the range of the keys (maximum - minimum) is more than four times the number of rows"};
     }
     range_ = static_cast<std::int64_t>(std::uint64_t{high_} - low_ + 1);
     const std::int64_t rows = std::max(kRowsPerKey * range_, kLeastRows);
@@ -73,7 +74,7 @@ class Direct {
   }
 
  private:
-  /// Of one work unit; `first` is -1 where a key has not been seen.
+  /// The table of one work unit; `first` is -1 if a key has not been seen.
   struct Table {
     cpu::Pages<std::byte> totals;
     cpu::Pages<std::int64_t> firsts;
@@ -141,7 +142,8 @@ class Direct {
     }
   }
 
-  /// A range of keys of all tables into the first. Keys that a work unit has not seen have the identity there.
+  /// Merges a range of keys of all tables into the first. The total of a key that a work unit has not seen is the
+  /// identity.
   void merge(cpu::WorkUnit key_range, FirstRows& order) {
     Table& all = tables_[0];
     std::uint32_t numbers[kBlock];
@@ -175,7 +177,7 @@ class Direct {
       std::int64_t seen = 0;
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t first = all.firsts.data()[at + i];
-        to[i] = kBlock;  // where nobody reads
+        to[i] = kBlock;  // this place is never read
         if (first < 0) continue;
         to[i] = static_cast<std::uint32_t>(seen);
         keys[seen] = keys_[first];
@@ -195,7 +197,7 @@ class Direct {
   Folds folds_;
   int threads_;
   const Key* keys_;
-  Key sign_;  ///< the bit that orders signed keys as unsigned ones
+  Key sign_;  ///< the bit to flip so that signed keys are ordered as unsigned ones
   Key low_ = 0;
   Key high_ = 0;
   std::int64_t range_ = 0;
@@ -215,11 +217,11 @@ const char* refusal(const Call& call, const Policy&) noexcept {
 }  // namespace
 
 extern const Rung cpu_direct{.info = {.id = "cpu.direct",
-                                      .idea = "keys that are near one another as places of totals",
+                                      .idea = "nearby keys are the places of their totals",
                                       .needs = "any CPU",
                                       .traffic = "keys read twice, values once, tables, groups written",
-                                      .cost = "n + range, n/p where the range is short",
-                                      .limit = "keys that are far apart are refused"},
+                                      .cost = "n + range, n/p if the range is short",
+                                      .limit = "refuses keys that are far apart"},
                              .refusal = refusal,
                              .run = run};
 

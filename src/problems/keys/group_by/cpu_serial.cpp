@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/keys/group_by/cpu_serial.cpp: a loop over the rows, and a map from keys to groups.
 //
-// Idea   for each row i: totals[map[keys[i]]] ← totals[…] ⊕ values[i]; a key that is not in the map gets the next number.
+// Idea   for each row i: totals[map[keys[i]]] ← totals[…] ⊕ values[i]; a key that is not in the map gets the next
+//        number.
 // Cost   One pass: keys and values read, groups written. Work and depth n.
 // Needs  Any CPU.
-// Limit  One thread, and a map of nodes: once they do not fit a cache each row waits for memory twice. cpu.thread_maps has more
-//        threads and no nodes.
-// From   Any language's dictionary.
+// Limit  One thread, and a map of nodes. If the nodes do not fit a cache, each row waits for memory twice.
+//        cpu.thread_maps uses more threads and no nodes.
+// From   The dictionary of any programming language.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -67,7 +68,7 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .needs = "any CPU",
                                       .traffic = kOnePass,
                                       .cost = "n, n",
-                                      .limit = "one thread; a map of nodes, two misses a row where it fits no cache",
+                                      .limit = "one thread; a map of nodes, two misses a row if it fits no cache",
                                       .threads = Threads::one},
                              .refusal = one_table_refusal,
                              .run = run};

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/cpu_sorted.cpp: the rows in the order of their keys, and each run of equal keys folded.
+// problems/keys/group_by/cpu_sorted.cpp: sorts the rows by their keys, and folds each run of equal keys.
 //
-// Idea   A stable sort of the keys leaves the positions of their rows: those of a group stand side by side, in the order of the rows.
-//        Work units of the positions count the runs that begin in them, and then fold these to their ends. A bit for
-//        each row ranks the groups by their first rows.
-// Cost   A sort of n keys with positions; values and keys read in the order of the keys; groups written. Work n log n, depth
-//        n/p log n.
-// Needs  Any CPU. Memory for positions and sort: 40 bytes a row.
-// Limit  The sort, which knows nothing of groups: of three keys it costs what it costs of n. And values are read at random.
+// Idea   A stable sort of the keys yields the positions of their rows. Positions of a group are adjacent, in the order
+//        of the rows. Work units of the positions count the runs that begin in them, and then fold these runs to their
+//        ends. A bit for each row ranks the groups by their first rows.
+// Cost   A sort of n keys with positions; values and keys read in the order of the keys; groups written. Work n log n,
+//        depth n/p log n.
+// Needs  Any CPU. Memory for positions and sort: 40 bytes per row.
+// Limit  The sort does not use that keys are equal: three distinct keys cost the same as n. Values are read at random.
 //        cpu.partitioned stops as soon as groups fit a cache.
-// From   System R's GROUP BY; src/problems/lists/segmented_sort, which says where its sort is from.
+// From   System R's GROUP BY; src/problems/lists/segmented_sort, which names the source of its sort.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ namespace upsweep::impl::group_by {
 
 namespace {
 
-/// Positions of a work unit: a thread comes for so many.
+/// Positions per work unit, the amount that a thread takes at a time.
 constexpr std::int64_t kWorkUnit = cpu::tuning::kGroups.sorted_rows;
 
 template <class Key>
@@ -86,7 +86,7 @@ class Sorted {
     return runs;
   }
 
-  /// The runs that begin in the work unit, the last of which may end in another.
+  /// Folds the runs that begin in the work unit. The last of them may end in another work unit.
   void fold_runs(std::int64_t work_unit, FirstRows& order) {
     std::int64_t run = runs_before_[static_cast<std::size_t>(work_unit)];
     const std::int64_t runs = runs_before_[static_cast<std::size_t>(work_unit) + 1] - run;
@@ -158,11 +158,11 @@ Status run(Call& call, const Policy& policy) noexcept try {
 }  // namespace
 
 extern const Rung cpu_sorted{.info = {.id = "cpu.sorted",
-                                      .idea = "rows in the order of their keys, run after run",
+                                      .idea = "rows sorted by key, then run after run",
                                       .needs = "AVX2, AVX-512 or baseline",
-                                      .traffic = "keys and positions sorted; values read in the order of the keys",
+                                      .traffic = "keys and positions sorted; values read in key order",
                                       .cost = "n log n, that / p",
-                                      .limit = "the sort, which knows nothing of groups"},
+                                      .limit = "the sort, which costs the same for few groups"},
                              .refusal = needs_isa,
                              .run = run};
 

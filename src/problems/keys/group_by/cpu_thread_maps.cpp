@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/cpu_thread_maps.cpp: a table for each work unit of the rows, done by all threads, and then all
-// tables merged in order.
+// problems/keys/group_by/cpu_thread_maps.cpp: a table for each work unit of rows, on all threads; then a merge.
 //
-// Idea   The rows are split into work units, as many as their number says. Threads fold work units into tables of open
-//        addressing; one thread merges these in the order of the rows, so that groups come in the order of their first
-//        rows.
+// Idea   The rows are split into work units, whose number depends only on the number of rows. Threads fold work units
+//        into tables with open addressing. One thread merges these tables in the order of the rows, so that groups are
+//        in the order of their first rows.
 // Cost   One pass: keys and values read, groups written. Work n and the groups of all work units, depth n/p and these.
 // Needs  Any CPU. Memory for the groups of all work units.
-// Limit  Where there are many groups every table has most of them: nothing fits a cache, and one thread merges as much as all have
-//        folded. cpu.partitioned splits the keys and not the rows.
+// Limit  If there are many groups, every table contains most of them. Then no table fits a cache, and one thread merges
+//        the groups of all tables. cpu.partitioned splits the keys instead of the rows.
 // From   Cieslewicz and Ross, "Adaptive Aggregation on Chip Multiprocessors" (VLDB 2007): independent tables.
 #include <algorithm>
 #include <cstddef>
@@ -30,7 +29,7 @@ namespace upsweep::impl::group_by {
 
 namespace {
 
-/// Rows that a block has at least: a table of its own is worth it.
+/// Minimum number of rows of a block: with fewer, a separate table is not worth it.
 constexpr std::int64_t kLeastRows = cpu::tuning::kGroupsOrder.least_rows;
 /// Maximum number of blocks. It does not depend on the number of threads, because the bits of float sums depend on it.
 constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_tables;

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/cuda_adaptive.cu: few groups in one reading, by tables in shared memory; others numbered and summed by partitions, or sorted by
-// their numbers and folded as lists are.
+// problems/keys/group_by/cuda_adaptive.cu: sums few groups in one pass, by tables in shared memory. Many groups are
+// numbered, and then summed by partitions, or sorted by their numbers and folded as lists.
 //
-// Idea   Sums of few groups are added up by device_few.cuh, whose blocks stop as soon as they see too many keys. Of others a hash
-//        table says which group a row belongs to, and groups are numbered in the order of their first rows. Rows are sorted by the
-//        first bits of these numbers, in a pass or two, until a partition's groups fit shared memory (device_partitions.cuh). What
-//        is no sum is sorted by all bits: groups are then lists that stand as they are to be written, which the top rungs of lists
-//        fold.
-// Cost   Of few groups keys and values read once. Of others keys twice more, once by a sketch that says how large the table must
-//        be, numbers written and read twice, and numbers and values both ways in each pass. Work n, depth n by the threads.
-// Needs  Any GPU. Memory of sums of few groups, up to 1,280 that a block sees: 3/8 of a byte a row, for the order of first rows. Of
-//        other calls it follows the rows, as the sort moves all of them: 8 bytes of numbers and 3/8, values twice, 4 bytes of the
-//        sort's, and 26 bytes a group. Batches of rows would need less, but a look at the table for each row twice, and sums
-//        with other bits for each size of a batch. A call with more than is free ends before it writes.
-// Limit  Finding and numbering rows in a table that no cache holds, where there are millions of groups.
-// From   src/problems/lists/segmented_reduce, which says where its folds are from; CUB's radix sort.
+// Idea   Sums of few groups are added up by device_few.cuh, whose blocks stop as soon as they see too many keys. For
+//        more groups, a hash table gives the group of each row, and groups are numbered in the order of their first
+//        rows. Rows are sorted by the first bits of these numbers, in one pass or two, until a partition's groups fit
+//        shared memory (device_partitions.cuh). Operators other than sums sort by all bits. Then groups are lists that
+//        already have the order of the output, and the top rungs of lists fold them.
+// Cost   For few groups keys and values are read once. For more groups, keys are read twice more: by a sketch that
+//        determines the size of the table, and to fill the table. Numbers are written and read twice, and each pass
+//        reads and writes numbers and values. Work n, depth n divided by the threads.
+// Needs  Any GPU. For sums of few groups, up to 1,280 per block, 3/8 of a byte per row, for the order of first rows.
+//        Memory of other calls grows with the rows, because the sort moves all rows. Per row it is 8 bytes for numbers,
+//        3/8 of a byte, two copies of the value, and 4 bytes for the sort. It is also 26 bytes per group. Batches of
+//        rows would need less memory. But each row would be looked up twice, and sums would have other bits for each
+//        batch size. A call that needs more than the free memory ends before it writes any output.
+// Limit  Finding and numbering rows in a table that fits no cache, if there are millions of groups.
+// From   src/problems/lists/segmented_reduce, which names the sources of its folds; CUB's radix sort.
 #include "problems/keys/group_by/device_rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -36,11 +38,11 @@ extern const Rung cuda_sort;
 namespace {
 
 constexpr const char* kWhat = "folding groups";
-/// Fewer rows than this are done before tables in shared memory are.
+/// Calls with fewer rows do not use tables in shared memory, because they end sooner without.
 constexpr std::int64_t kLeastRows = gpu::tuning::kGroups.least_rows;
-/// Of fewer rows nobody asks how much memory is free.
+/// Calls with fewer rows do not check how much memory is free.
 constexpr std::int64_t kLeastAsked = gpu::tuning::kGroups.least_asked;
-/// More groups are sorted.
+/// If there are more groups, rows are sorted by their keys.
 constexpr std::int64_t kMostNumbered = gpu::tuning::kGroups.most_numbered;
 
 __global__ void count_rows(const std::int64_t* offsets, std::int64_t groups, std::int64_t* counts) {
@@ -53,7 +55,7 @@ __global__ void narrow_sums(const std::int64_t* sums, std::int64_t groups, std::
   if (g < groups) out[g] = static_cast<std::int32_t>(sums[g]);
 }
 
-/// Items that are numbered, and what becomes of them.
+/// Numbers items and folds them by their numbers.
 template <class Key>
 class Folding {
  public:
@@ -71,7 +73,7 @@ class Folding {
   [[nodiscard]] bool has_capacity() const { return call_.groups <= capacity_of(call_); }
   [[nodiscard]] const NumberedItems<Key>& items() const { return items_; }
 
-  /// Of the values themselves, as lists.
+  /// Folds the values themselves, as lists.
   Status fold_rows() try {
     const Sorted sorted(*this);
     items_.sort(call_.in, size_of(call_.in_type), sorted.words);
@@ -88,7 +90,7 @@ class Folding {
     return {Code::overflow, error.index()};
   }
 
-  /// Of partial sums and counts, which fit.
+  /// Folds partial sums and counts, which are known to fit.
   template <class Total>
   Status fold_partials(const PackedPartials<Key, Total>& partials) {
     const gpu::Policy wrap = policy_.with_overflow(Overflow::wrap);
@@ -112,7 +114,7 @@ class Folding {
   }
 
  private:
-  /// Words of the items group by group, and where each group begins.
+  /// Words of the items, sorted by group, and where each group begins.
   struct Sorted {
     explicit Sorted(const Folding& of)
         : memory(of.policy_, [&](gpu::ScratchParts& parts) {
@@ -120,14 +122,14 @@ class Folding {
             words = parts.take<std::uint64_t>(of.n_);
           }) {}
 
-    std::int64_t* offsets = nullptr;  // before memory, whose initialiser fills them
+    std::int64_t* offsets = nullptr;  // before memory, whose initializer fills them
     std::uint64_t* words = nullptr;
     DeviceParts memory;
   };
 
   [[nodiscard]] gpu::detail::Grid grid() const { return grid_of(call_.groups, policy_.stream); }
 
-  /// Of words of one type into `out`, of another or the same.
+  /// Folds words of one type into `out`, whose type may differ.
   void fold(const gpu::Policy& policy, const Sorted& sorted, Type in_type, void* out, Type out_type) const {
     fold_lists(policy, call_.op, {sorted.words, in_type, n_, out, out_type},
                Lists::by_offsets(sorted.offsets, call_.groups));
@@ -137,11 +139,11 @@ class Folding {
   gpu::Policy policy_;
   std::int64_t n_;
   NumberedItems<Key> items_;
-  std::int64_t* firsts_ = nullptr;  ///< first rows, by which checked sums say what does not fit
+  std::int64_t* firsts_ = nullptr;  ///< first rows; an error of a checked sum names them
   std::optional<DeviceParts> firsts_memory_;
 };
 
-/// Bytes that device memory has, at most, for a call on the current device, which is `device`.
+/// Returns how many bytes of device memory a call can use, at most. `device` must be the current device.
 inline double free_bytes(int device) {
   constexpr const char* kAsking = "asking how much device memory is free";
   std::size_t free = 0;
@@ -154,8 +156,8 @@ inline double free_bytes(int device) {
   return static_cast<double>(free) + static_cast<double>(reserved) - static_cast<double>(used);
 }
 
-/// Throws device_memory where the pool has too little for rows that are numbered and sorted: at least what is allocated for them.
-/// What a memory resource of the caller has nobody knows.
+/// Throws device_memory if the pool has too little memory for numbering and sorting the rows. Checks a lower bound of
+/// the allocations. The memory of a caller's memory resource is unknown and is not checked.
 void require_memory(const Call& call, std::int64_t groups) {
   if (call.n < kLeastAsked || call.device_policy->memory != nullptr) return;
   const bool is_sorted = groups > 2 << PartitionBits::kMostLocal;  // the groups are an estimate
@@ -169,7 +171,8 @@ void require_memory(const Call& call, std::int64_t groups) {
                                        " are free: group fewer rows at a time, then the results");
 }
 
-/// done(folding) of the rows, numbered; or they are sorted by their keys, which is faster where most of them are a group.
+/// Numbers the rows and calls done(folding). If most rows are separate groups, it sorts rows by their keys, which is
+/// faster.
 template <class Key, class Done>
 Status with_numbers(Call& call, Done done) {
   const auto* const keys = static_cast<const Key*>(call.keys);
@@ -221,7 +224,7 @@ Status sum_rows(Call& call) {
   return sum_many<Key, In>(call);
 }
 
-/// Whether they are sums that need no check, or are kept in 64 bits and checked by the sizes of the values.
+/// Returns whether these are sums without a check, or sums in 64 bits that are checked by the sizes of the values.
 bool are_plain_sums(const Call& call) {
   if (call.op != Operator::add || call.n < kLeastRows) return false;
   if (is_float(call.in_type) || !call.checked) return true;
@@ -258,15 +261,14 @@ Status launch(Call& call, const Policy&) noexcept {
 }  // namespace
 #endif
 
-extern const Rung cuda_adaptive{
-    .info = {.id = "cuda.adaptive",
-             .idea = "few groups in one reading; others numbered, then in parts",
-             .needs = "any GPU",
-             .traffic = "of few keys keys and values read; of many numbers and values sorted",
-             .cost = "n, that of the lists",
-             .limit = "the passes, fewer than those of keys",
-             .host_adds = true},
-    .refusal = device_refusal,
-    .run = launch};
+extern const Rung cuda_adaptive{.info = {.id = "cuda.adaptive",
+                                         .idea = "few groups in one pass; others numbered, then partitioned",
+                                         .needs = "any GPU",
+                                         .traffic = "few keys: keys and values read; many: numbers and values sorted",
+                                         .cost = "n, depth of the lists",
+                                         .limit = "the passes of the sort, fewer than by keys",
+                                         .host_adds = true},
+                                .refusal = device_refusal,
+                                .run = launch};
 
 }  // namespace upsweep::impl::group_by

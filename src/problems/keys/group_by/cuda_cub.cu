@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/cuda_cub.cu: cub::DeviceRadixSort and cub::DeviceReduce::ReduceByKey, which a CUDA programmer would use instead.
+// problems/keys/group_by/cuda_cub.cu: CUB's radix sort and ReduceByKey, a CUDA programmer's first choice.
 //
-// Idea   Rows are sorted by their keys, values taken in that order, and runs of equal keys reduced; the same of the rows, whose
-//        minimum in each run is its first. Groups are put in the order of these.
-// Cost   The sort's passes, and two or three of the sorted keys.
-// Needs  Any GPU. Outputs of all runs are of n elements, as CUB asks nobody how many there are.
+// Idea   Rows are sorted by their keys, values are gathered in that order, and runs of equal keys are reduced. The row
+//        numbers are reduced in the same way: the minimum in each run is its first row. Groups are ordered by these.
+// Cost   The sort's passes, and two or three passes over the sorted keys.
+// Needs  Any GPU. Outputs of all runs have n elements, because CUB does not determine their number first.
 // Limit  The passes, as for cuda.sort.
 // From   CUB 3 of the CUDA toolkit.
 #include "problems/keys/group_by/device_rung.hpp"
@@ -35,7 +35,7 @@ struct Reduced {
   Key* keys;
   T* sums;
   Row* firsts;
-  std::int64_t* counts;  ///< null: not asked for
+  std::int64_t* counts;  ///< null if not requested
   std::int64_t* runs;
 };
 template <class Key, class T, class Row>
@@ -115,7 +115,7 @@ Status launch(Call& call, const Policy&) noexcept {
 extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .idea = "cub::DeviceRadixSort, cub::DeviceReduce::ReduceByKey",
                                     .needs = "any GPU",
-                                    .traffic = "keys and rows both ways in each pass; sorted keys twice",
+                                    .traffic = "keys and rows read and written per pass; sorted keys twice",
                                     .cost = "n, log n",
                                     .limit = "the passes of the sort",
                                     .kind = Kind::library,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/keys/group_by/cuda_hash.cu: one hash table in device memory, a thread for each row, atomics.
 //
-// Idea   A thread looks for its row's key from where the hash says on, takes an empty slot by compare-and-swap, and adds its value
-//        to the slot's sum.
-// Cost   Keys read twice, first by a sketch that says how large the table must be, values once; of each row a slot read and a sum
-//        changed at random. Work n, depth that of the key with most rows.
-// Needs  Any GPU. Memory of 51 bytes a group.
-// Limit  Rows of one key wait for each other at its slot, which is worst where there are few keys; many keys miss the cache.
-//        cuda.shared meets the first, cuda.partitioned the second. Sums of floats depend on who comes first.
+// Idea   A thread searches for its row's key from the slot that the hash gives. It takes an empty slot by
+//        compare-and-swap, and adds its value to the slot's sum.
+// Cost   Keys read twice, first by a sketch that determines the size of the table; values once. For each row a slot is
+//        read and a sum changed at random. Work n, depth that of the key with most rows.
+// Needs  Any GPU. Memory of 51 bytes per group.
+// Limit  Rows of one key wait for each other at its slot, which is worst if there are few keys. Many keys miss the
+//        cache. cuda.shared solves the problem of few keys, cuda.partitioned that of many keys. Float sums depend on
+//        the order of the atomics, which changes from run to run.
 // From   Alcantara et al., "Real-Time Parallel Hashing on the GPU" (SIGGRAPH Asia 2009); cuDF's groupby.
 #include "problems/keys/group_by/device_rung.hpp"
 
@@ -42,7 +43,7 @@ extern const Rung cuda_hash{.info = {.id = "cuda.hash",
                                      .idea = "one hash table, a thread per row, atomics",
                                      .needs = "any GPU",
                                      .traffic = "keys and values read, slots changed at random, groups written",
-                                     .cost = "n, rows of the key that has most",
+                                     .cost = "n, rows of the most frequent key",
                                      .limit = "rows of one key wait for each other; many keys miss the cache",
                                      .determinism = Determinism::no,
                                      .host_adds = true},

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/cuda_partitioned.cu: rows by partition of their hashes, and a table in shared memory for each tile of a partition.
+// problems/keys/group_by/cuda_partitioned.cu: partitions rows by hashes; each tile of a partition has a shared table.
 //
-// Idea   The first bits of the hashes are sorted with the rows. So many that a partition's keys fit a block's table:
-//        blocks take equal tiles of the sorted rows, each of one partition or of a few that stand side by side.
-// Cost   Keys read twice and values once at random; partitions and rows both ways in one pass or two. Work n, depth n by the threads.
-// Needs  Any GPU. The memory of cuda.hash, and 24 bytes a row.
-// Limit  Keys and values that are read at random, and a pass or two before any is.
+// Idea   Rows are sorted by the first bits of their hashes. The number of bits is chosen so that a partition's keys fit
+//        a block's table in shared memory. Blocks take equal tiles of the sorted rows, each from one partition or from
+//        a few adjacent ones.
+// Cost   Keys read twice and values once at random; one or two passes read and write partitions and rows. Work n, depth
+//        n divided by the threads.
+// Needs  Any GPU. The memory of cuda.hash, and 24 bytes per row.
+// Limit  Keys and values that are read at random, after one or two passes.
 // From   Radix-partitioned joins: Sioulas et al., "Hardware-Conscious Hash-Joins on GPUs" (ICDE 2019).
 #include <cstdint>
 #include <limits>
@@ -24,7 +26,7 @@ namespace upsweep::impl::group_by {
 #if UPSWEEP_HAS_CUDA
 namespace {
 
-/// Rows of a block's tile.
+/// Number of rows of a block's tile.
 constexpr std::int64_t kTileRows = gpu::tuning::kGroups.block_rows;
 
 template <class Key>
@@ -60,7 +62,7 @@ struct Fill {
     gpu::require(gpu::detail::launch(grid_of(n, policy.stream), write_partitions<Key>, sums.keys, n, sums.table.by,
                                      partitions[0], rows[0]),
                  kWhat);
-    int bits = 8;  // a pass of the sort
+    int bits = 8;  // one pass of the sort
     while (bits < 16 && (n >> bits) > kTileRows) bits = 16;
     run_cub(
         policy,
@@ -91,10 +93,10 @@ const char* partitioned_refusal(const Call& call, const Policy& policy) noexcept
 
 extern const Rung cuda_partitioned{
     .info = {.id = "cuda.partitioned",
-             .idea = "rows by partition of their hashes, tables in shared memory",
+             .idea = "rows partitioned by hash, tables in shared memory",
              .needs = "any GPU",
-             .traffic = "partitions and rows both ways, keys and values at random, groups written",
-             .cost = "n, n by threads",
+             .traffic = "partitions and rows read and written, keys and values at random, groups written",
+             .cost = "n, n/threads",
              .limit = "values at random",
              .determinism = Determinism::no,
              .host_adds = true},

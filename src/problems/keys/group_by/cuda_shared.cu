@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/cuda_shared.cu: a small table for each block in shared memory, which is emptied into the one of all.
+// problems/keys/group_by/cuda_shared.cu: a small table for each block in shared memory, later added to a global table.
 //
-// Idea   Blocks that stay take rows in strides and fold them into tables of their own, where atomics cost little and nobody else
-//        comes; a key that finds no place there goes into the table of all. In the end each block adds what it has to that.
-// Cost   Keys and values read; of few keys little else. Work n, depth n by the threads that there are.
+// Idea   Persistent blocks take rows in strides and fold them into separate tables in shared memory. In shared memory
+//        atomics cost little, and no other block uses the table. A key that does not fit the block's table goes into
+//        the global table. In the end each block adds its table to the global table.
+// Cost   Keys and values read; for few keys little more. Work n, depth n divided by the resident threads.
 // Needs  Any GPU. The memory of cuda.hash.
-// Limit  More keys than a block's table has: then most rows are looked for twice. cuda.partitioned has its blocks see few keys each.
+// Limit  More keys than a block's table can hold: then most rows are looked up twice. In cuda.partitioned each block
+//        sees only few keys.
 // From   Karnagel et al., "Optimizing GPU-accelerated Group-By and Aggregation" (ADMS 2015).
 #include "problems/keys/group_by/device_rung.hpp"
 
@@ -28,7 +30,7 @@ __global__ void __launch_bounds__(kThreads) fold_strides(SumTable<Key, T> all) {
   own.empty();
 }
 
-/// Blocks of a multiprocessor: as many as its shared memory holds tables for, and a few more cost nothing.
+/// Blocks per multiprocessor: the number of tables that fit its shared memory. A few more cost nothing.
 constexpr int kBlocks = gpu::tuning::kGroups.shared_blocks;
 
 struct Fill {
@@ -48,11 +50,11 @@ Status launch(Call& call, const Policy&) noexcept { return launch_table(call, Fi
 #endif
 
 extern const Rung cuda_shared{.info = {.id = "cuda.shared",
-                                       .idea = "a table for each block in shared memory, then one of all",
+                                       .idea = "a table per block in shared memory, then a global one",
                                        .needs = "any GPU",
                                        .traffic = kOnePass,
-                                       .cost = "n, n by threads",
-                                       .limit = "more keys than a block's table has",
+                                       .cost = "n, n/threads",
+                                       .limit = "more keys than a block's table can hold",
                                        .determinism = Determinism::no,
                                        .host_adds = true},
                               .refusal = few_types_refusal,

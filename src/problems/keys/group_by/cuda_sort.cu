@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/cuda_sort.cu: rows in the order of their keys, whose runs are lists, folded as lists are.
+// problems/keys/group_by/cuda_sort.cu: sorts the rows by their keys; runs of equal keys are lists, folded as lists are.
 //
-// Idea   A stable radix sort of keys and rows puts the rows of a group side by side, in their order. Values are taken in the same
-//        order, runs of equal keys become lists, and the top rungs of lists fold them, however long each is. The first row of each
-//        run sets a bit, and the bits before it say where the group goes.
-// Cost   A radix sort of n keys with rows: 4 or 8 passes of both; values read at random. Work n, depth that of the lists.
-// Needs  Any GPU. Memory for keys, rows and values in order, and the sort's.
-// Limit  The passes of the sort, which do not become fewer where groups are few: cuda.shared needs none there, and cuda.hash
-//        moves nothing. But their sums of floats have other bits on each run.
-// From   CUB's radix sort; src/problems/lists/segmented_reduce, which says where its folds are from.
+// Idea   A stable radix sort of keys and rows makes the rows of a group adjacent, in their order. Values are gathered
+//        in the same order, and runs of equal keys become lists. The top rungs of lists fold them, for any lengths. The
+//        first row of each run sets a bit, and the number of set bits before this bit is the place of the group.
+// Cost   A radix sort of n keys with rows: 4 or 8 passes over both; values read at random. Work n, depth that of the
+//        lists.
+// Needs  Any GPU. Memory for keys, rows and values in order, and the sort's memory.
+// Limit  The passes of the sort: their number is the same if groups are few. For few groups cuda.shared needs no pass,
+//        and cuda.hash moves no rows. But the float sums of these two rungs have other bits on each run.
+// From   CUB's radix sort; src/problems/lists/segmented_reduce, which names the sources of its folds.
 #include "problems/keys/group_by/device_rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
@@ -28,7 +29,7 @@ __global__ void note_firsts(const Row* rows, const std::int64_t* offsets, std::i
   if (r < groups) bits.set(static_cast<std::int64_t>(rows[offsets[r]]));
 }
 
-/// Where the groups of the runs go: their keys and counts, and there the runs' bounds.
+/// The places of the runs' groups, and arrays for their keys, counts and bounds at these places.
 template <class Key, class Row>
 struct Placed {
   const Key* keys;
@@ -36,7 +37,7 @@ struct Placed {
   const std::int64_t* offsets;
   RowBits bits;
   Key* out_keys;
-  std::int64_t* out_counts;  ///< null: not asked for
+  std::int64_t* out_counts;  ///< null if not requested
   std::int64_t* starts;
   std::int64_t* stops;
 };
@@ -63,7 +64,7 @@ __global__ void place_folds(const Word* folds, const Row* rows, const std::int64
 
 constexpr const char* kPlacing = "putting groups in order";
 
-/// One call: all but the first rows is in the order of the keys.
+/// One call. All arrays except the first rows are in the order of the keys.
 template <class Key, class Row>
 class BySort {
  public:
@@ -103,7 +104,7 @@ class BySort {
     fold_lists(policy_, call_.op, {values_, call_.in_type, call_.n, out, call_.out_type}, lists);
   }
 
-  /// In the order of the keys, as offsets are what the fastest rung of lists takes.
+  /// Folds in the order of the keys, because the fastest rung of lists takes offsets.
   Status fold() {
     fold_into(folds_, Lists::by_offsets(offsets_, call_.groups));
     const int size = size_of(call_.out_type);
@@ -122,7 +123,7 @@ class BySort {
                  kPlacing);
   }
 
-  /// In the order of the first rows, so that the first list whose sum does not fit is the first group.
+  /// Folds in the order of the first rows, so that the first list whose sum does not fit is the first group.
   Status fold_checked() try {
     fold_into(call_.out, Lists::by_bounds<std::int64_t>(starts_, stops_, call_.groups));
     return {};
@@ -159,10 +160,10 @@ Status launch(Call& call, const Policy&) noexcept {
 #endif
 
 extern const Rung cuda_sort{.info = {.id = "cuda.sort",
-                                     .idea = "radix sort of keys and rows; runs done as lists",
+                                     .idea = "radix sort of keys and rows; runs are lists",
                                      .needs = "any GPU",
-                                     .traffic = "keys and rows both ways in each pass; values in the order of the keys",
-                                     .cost = "n, that of the lists",
+                                     .traffic = "keys and rows read and written per pass; values in key order",
+                                     .cost = "n, depth of the lists",
                                      .limit = "the passes of the sort",
                                      .host_adds = true},
                             .refusal = device_refusal,

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/device_few.cuh: sums of few groups in one reading: a table of keys for each block in shared memory, and sums for each warp.
+// problems/keys/group_by/device_few.cuh: sums of few groups in one pass: each block has a table of keys in shared
+// memory, and each warp has sums.
 //
-// A warp's rows are added in their order, and then warps and blocks in theirs. Which rows a block takes depends on their number alone.
-// So sums of floats have the same bits on every GPU that has the shared memory.
+// The rows of a warp are added in order, then the sums of warps in order, then the sums of blocks. The rows of a block
+// depend only on the number of rows. Therefore float sums have the same bits on every GPU that has enough shared
+// memory.
 //
-// compute-sanitizer's racecheck reports pairs of two words alone, and rightly: `stops`, which is set once and which who reads it
-// too early sees at its next rows, and the number of a slot, for which readers wait.
+// compute-sanitizer's racecheck correctly reports races, but only on two words. The first is `stops`, which is set
+// once: a thread that reads `stops` too early reads it again at its next rows. The second is the number of a slot:
+// readers wait until it is set.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +21,11 @@
 
 namespace upsweep::impl::group_by {
 
-/// How large a block's tables are. More keys than `most` in a block's rows are not few.
+/// The size of a block's tables. If a block's rows have more than `most` keys, the groups are not few.
 using gpu::tuning::FewSize;
 constexpr auto& kFewSizes = gpu::tuning::kFewOrder.sizes;
 
-/// What a block has of one key.
+/// A block's result for one key.
 template <class Total>
 struct Partial {
   unsigned long long key;
@@ -31,10 +34,10 @@ struct Partial {
   Total total;
 };
 
-/// What keeps the sums from being right.
+/// Reasons why the sums are not correct.
 struct FewFacts {
   std::uint32_t too_many;   ///< a block has more keys than its tables hold
-  std::uint32_t too_large;  ///< so many values of this size may not fit 64 bits
+  std::uint32_t too_large;  ///< the sum of n values of this size may not fit 64 bits
 };
 
 template <class Key, class In>
@@ -47,13 +50,13 @@ struct FewCall {
   Secret by;
   SizeCheck check;
   bool counts;                       ///< rows are counted
-  Partial<WarpTotal<In>>* partials;  ///< of each block most + 1
-  std::uint32_t* found;              ///< how many of these there are
+  Partial<WarpTotal<In>>* partials;  ///< most + 1 for each block
+  std::uint32_t* found;              ///< the number of partials of each block
   FewFacts* facts;
 };
 
-/// A block's tables in its shared memory. Keys are numbered as they come; the number `most` is that of kNoKey. Not SharedArrays:
-/// with it nvcc 13.0 takes 53 registers for floats, without it 40.
+/// A block's tables in its shared memory. Keys are numbered in the order of arrival; the number `most` belongs to
+/// kNoKey. SharedArrays is not used: with it nvcc 13.0 needs 53 registers for floats, without it 40.
 template <class Total>
 struct FewTables {
   unsigned long long* keys;
@@ -61,7 +64,7 @@ struct FewTables {
   std::uint32_t* firsts;  ///< by number, counted from the block's first row
   std::uint32_t* rows;
   std::uint32_t* votes;  ///< of each warp
-  std::uint32_t* found;  ///< how many keys there are
+  std::uint32_t* found;  ///< the number of keys
   std::uint32_t* stops;
   std::uint16_t* numbers;  ///< of slots, and of kNoKey
 
@@ -86,7 +89,7 @@ struct FewTables {
     stops = found + 1;
     numbers = reinterpret_cast<std::uint16_t*>(stops + 1);
   }
-  /// By all threads of the block, which then wait for each other.
+  /// Clears the tables. All threads of the block must call; they then wait for each other.
   __device__ void clear(const FewSize& size) const {
     const auto each_of = [](auto* to, int count, auto value) {
       for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) to[i] = value;
@@ -103,7 +106,7 @@ struct FewTables {
   }
 };
 
-/// What a warp does with rows of its block.
+/// Folds rows of a block on one warp.
 template <class Key, class In>
 class FewWarp {
  public:
@@ -117,7 +120,7 @@ class FewWarp {
               call.size.vote_words),
         shift_(65 - __ffs(call.size.slots)) {}
 
-  /// `row` and those 32, 64, … after it, of a block that has `count`.
+  /// Folds `row` and the rows 32, 64, … after it. The block has `count` rows.
   __device__ void fold(const Key* keys, const In* values, std::uint32_t row, std::uint32_t count) {
     unsigned long long key[kLaneRows];
     unsigned long long held[kLaneRows];
@@ -137,7 +140,7 @@ class FewWarp {
 #pragma unroll
     for (int r = 0; r < kLaneRows; ++r) {
       if (held[r] != key[r]) rows[r].at = find(key[r], rows[r].at, held[r]);
-      __syncwarp();  // lanes that had to look further go on with the others, which is most of the speed
+      __syncwarp();  // lanes that had to search further reconverge with the others, which gives most of the speed
     }
 #pragma unroll
     for (int r = 0; r < kLaneRows; ++r) {
@@ -154,12 +157,13 @@ class FewWarp {
   __device__ static T volatile_at(T* data, int i) {
     return *const_cast<volatile T*>(data + i);
   }
-  /// By the first bits of a product with a secret, for which slots of few keys are enough.
+  /// Uses the first bits of a product with a secret. This is enough for tables of few keys.
   __device__ int first_slot(unsigned long long key) const {
     if (key == kNoKey) return call_.size.slots;
     return static_cast<int>((key ^ call_.by.a) * call_.by.b >> shift_);
   }
-  /// The slot of a key that is not in slot `at`, which has `held`. It takes an empty one if it has none, any where none is.
+  /// Returns the slot of a key that is not in slot `at`, whose key is `held`. A new key takes an empty slot. If the
+  /// table is full, any slot is returned.
   __device__ int find(unsigned long long key, int at, unsigned long long held) const {
     for (int probe = 0; probe < call_.size.slots; ++probe) {
       if (held == kNoKey) held = atomicCAS(&tables_.keys[at], kNoKey, key);
@@ -168,18 +172,18 @@ class FewWarp {
       at = (at + 1) & (call_.size.slots - 1);
       held = volatile_at(tables_.keys, at);
       if (held == key) return at;
-      if (probe % 16 == 15 && *const_cast<volatile std::uint32_t*>(tables_.stops) != 0) break;  // it may be full
+      if (probe % 16 == 15 && *const_cast<volatile std::uint32_t*>(tables_.stops) != 0) break;  // may be full
     }
     return call_.size.slots;
   }
-  /// Too many is decided by how many keys there are, and not by how far one is from its slot, which a secret says.
+  /// Too many is decided by the number of keys, not by a key's distance from its slot, which depends on a secret.
   __device__ void number(int slot) const {
     const auto most = static_cast<std::uint32_t>(call_.size.most);
     const std::uint32_t number = atomicAdd(tables_.found, 1U);
     if (number >= most) *const_cast<volatile std::uint32_t*>(tables_.stops) = 1;
     *const_cast<volatile std::uint16_t*>(&tables_.numbers[slot]) = static_cast<std::uint16_t>(::min(number, most));
   }
-  /// Once who took the slot has numbered it.
+  /// Returns the slot's number; waits until the lane that took the slot has set it.
   __device__ int number_of(int slot) const {
     std::uint16_t number = volatile_at(tables_.numbers, slot);
     while (number == FewTables<Total>::kNoNumber) number = volatile_at(tables_.numbers, slot);
@@ -198,7 +202,7 @@ class FewWarp {
   int shift_;
 };
 
-/// What a block has of the key with this number.
+/// Returns the block's result for the key with this number.
 template <class Key, class In>
 __device__ Partial<WarpTotal<In>> partial_of(const FewCall<Key, In>& call, const FewTables<WarpTotal<In>>& tables,
                                              unsigned long long key, int number) {
@@ -241,7 +245,7 @@ __global__ void __launch_bounds__(32 * kFewSizes[0].warps) fold_few(const __grid
   call.found[blockIdx.x] = found + (has_no_key ? 1 : 0);
 }
 
-/// Partials in arrays, block by block.
+/// The partials as arrays, block by block.
 template <class Key, class Total>
 struct PackedPartials {
   Key* keys;
@@ -250,7 +254,8 @@ struct PackedPartials {
   Total* totals;
 };
 
-/// In any order within a block, as it has each key once. `before`: how many there are before each block, and all.
+/// Packs partials. A block's order does not matter, because it has each key once. `before` has the number of partials
+/// before each block, and of all.
 template <class Key, class Total>
 __global__ void __launch_bounds__(kThreads) pack_partials(const Partial<Total>* partials, int each,
                                                           const std::uint32_t* before, PackedPartials<Key, Total> to) {
@@ -264,13 +269,13 @@ __global__ void __launch_bounds__(kThreads) pack_partials(const Partial<Total>* 
   }
 }
 
-/// One attempt: partial sums of the rows, in the order of the blocks that have them.
+/// One attempt: computes partial sums of the rows, in the order of their blocks.
 template <class Key, class In>
 class FewGroups {
  public:
   using Total = WarpTotal<In>;
 
-  /// Whether the device has memory for a block's tables.
+  /// Returns whether the device has enough shared memory for a block's tables.
   static bool fits(int device, const FewSize& size) {
     int most = 0;
     gpu::require(gpu::detail::most_shared_memory(device, most), kWhat);
@@ -308,7 +313,7 @@ class FewGroups {
 
   [[nodiscard]] const FewFacts& facts() const { return facts_; }
 
-  /// How many partials there are. Once; waits.
+  /// Returns the number of partials. Must be called only once. Waits.
   std::int64_t count() {
     run_cub(
         policy_,
@@ -320,7 +325,7 @@ class FewGroups {
     gpu::fetch(&count, before_ + blocks_, sizeof count, policy_.stream);
     return count;
   }
-  /// Into arrays of count() elements.
+  /// Writes the partials to arrays of count() elements.
   void pack(const PackedPartials<Key, Total>& to) const {
     const gpu::detail::Grid grid{
         .blocks = static_cast<unsigned>(blocks_), .threads = kThreads, .stream = policy_.stream};

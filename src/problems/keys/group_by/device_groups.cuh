@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/device_groups.cuh: what the rungs on a GPU share: memory, the order of the groups by their first rows, and their writing.
+// problems/keys/group_by/device_groups.cuh: memory, order of groups, and output, for all rungs on a GPU.
 #pragma once
 
 #include <cub/device/device_scan.cuh>
@@ -22,13 +22,14 @@ namespace upsweep::impl::group_by {
 
 inline constexpr int kThreads = gpu::tuning::kGroups.threads;
 
-/// A thread for each of n rows or groups; none is no grid.
+/// Returns a grid with one thread for each of n rows or groups; for n = 0 the grid is empty.
 inline gpu::detail::Grid grid_of(std::int64_t n, gpu::Stream stream) {
   return {.blocks = static_cast<unsigned>(gpu::divided_up(n, kThreads)), .threads = kThreads, .stream = stream};
 }
 __device__ __forceinline__ std::int64_t own_index() { return std::int64_t{blockIdx.x} * kThreads + threadIdx.x; }
 
-/// Device memory of the policy's resource, in parts: take(parts) takes them, at first of no memory, to see how much it is.
+/// Device memory of the policy's resource, in several arrays. take(parts) is called twice; the first call has no memory
+/// and determines the size.
 class DeviceParts {
  public:
   template <class Take>
@@ -44,13 +45,13 @@ class DeviceParts {
   static std::int64_t bytes(Take take) {
     gpu::ScratchParts parts(nullptr);
     take(parts);
-    return parts.bytes() + 256;  // never none
+    return parts.bytes() + 256;  // never zero
   }
 
   gpu::Workspace memory_;
 };
 
-/// A call of CUB: once for the bytes that it needs, and once with them.
+/// Calls CUB twice: once to get the number of bytes that it needs, and once with this memory.
 template <class CallCub>
 void run_cub(const gpu::Policy& policy, CallCub call_cub, const char* what) {
   std::size_t bytes = 0;
@@ -62,14 +63,14 @@ void run_cub(const gpu::Policy& policy, CallCub call_cub, const char* what) {
   gpu::require(call_cub(memory, bytes), what);
 }
 
-// ---- order by first rows: a bit for each row, and how many are set before each word of them
+// ---- order by first rows: a bit for each row, and the number of set bits before each word of them
 
 struct RowBits {
   std::uint32_t* words;
-  std::int64_t* before;  ///< bits before each word, and all
+  std::int64_t* before;  ///< number of bits before each word, and of all
 
   __device__ void set(std::int64_t row) const { atomicOr(&words[row / 32], 1U << row % 32); }
-  /// Once before is known.
+  /// Valid once `before` is computed.
   __device__ std::int64_t place_of(std::int64_t row) const {
     return before[row / 32] + __popc(words[row / 32] & ((1U << row % 32) - 1));
   }
@@ -91,7 +92,7 @@ class DeviceOrder {
   }
 
   [[nodiscard]] RowBits bits() const { return bits_; }
-  /// Once all first rows are set: how many there are. Waits.
+  /// Returns the number of groups, after all first rows are set. Waits.
   std::int64_t count() {
     gpu::require(gpu::detail::launch(grid_of(words_ + 1, policy_.stream), count_bits, bits_, words_), kWhat);
     run_cub(
@@ -110,18 +111,18 @@ class DeviceOrder {
 
   gpu::Policy policy_;
   std::int64_t words_;
-  RowBits bits_{};  // before memory_, whose initialiser fills it
+  RowBits bits_{};  // before memory_, whose initializer fills it
   DeviceParts memory_;
 };
 
-/// f(std::type_identity<Key>{}) of the unsigned type that has the bits of a call's keys, which are of 4 or 8 bytes.
+/// Calls f(std::type_identity<Key>{}) with the unsigned type of the size of a call's keys, 4 or 8 bytes.
 template <class F>
 auto visit_device_key(Type type, F f) {
   if (size_of(type) == 4) return f(std::type_identity<std::uint32_t>{});
   return f(std::type_identity<std::uint64_t>{});
 }
 
-/// A rung's body, whose Error becomes the call's failure.
+/// Runs a rung's body. An Error becomes the call's failure.
 template <class Body>
 Status guarded(Call& call, Body body) noexcept try {
   return body();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/device_lists.cuh: groups that stand side by side, folded as lists by the rung that lists' own API runs.
+// problems/keys/group_by/device_lists.cuh: folds adjacent rows of groups as lists, by the rung of the lists' own API.
 #pragma once
 
 #include "core/visit.hpp"
@@ -9,7 +9,7 @@
 
 namespace upsweep::impl::group_by {
 
-/// Elements in the order of their groups, and where the results go.
+/// Elements in the order of their groups, and the destination of the results.
 struct Folded {
   const void* in;
   Type in_type;
@@ -18,7 +18,7 @@ struct Folded {
   Type out_type;
 };
 
-/// By the operator, which begins with its identity.
+/// Folds lists with the operator, beginning with its identity.
 inline void fold_lists(const gpu::Policy& policy, Operator op, const Folded& folded, const Lists& lists) {
   detail::SegmentedReduceCall call;
   call.in = folded.in;

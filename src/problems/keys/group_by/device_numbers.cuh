@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/device_numbers.cuh: rows, or partial sums of some, numbered by their groups and sorted by these numbers, which have far
-// fewer bits than keys.
+// problems/keys/group_by/device_numbers.cuh: numbers rows or partial sums by their groups, and sorts them by these
+// numbers, which have far fewer bits than keys.
 #pragma once
 
 #include <cub/device/device_radix_sort.cuh>
@@ -13,11 +13,11 @@
 
 namespace upsweep::impl::group_by {
 
-/// Rows, or what stands for some rows of one key.
+/// Rows, or partial sums of several rows of one key.
 template <class Key>
 struct Items {
   const Key* keys;
-  const unsigned long long* firsts;  ///< the first row that each stands for; null: item i is row i
+  const unsigned long long* firsts;  ///< the first row of each item; null: item i is row i
   std::int64_t n;
 };
 
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads)
   slots[i] = static_cast<std::uint32_t>(table.find(items.keys[i], row));
 }
 
-/// numbers[s] ← the number of slot s's group, whose key and first row, unless `firsts` is null, go to its place.
+/// numbers[s] ← the number of slot s's group. Also writes the group's key and first row (unless `firsts` is null).
 template <class Key>
 __global__ void number_slots(DeviceTable<KeySlot> table, RowBits bits, std::uint32_t* numbers, Key* out_keys,
                              std::int64_t* firsts) {
@@ -45,7 +45,7 @@ __global__ void number_slots(DeviceTable<KeySlot> table, RowBits bits, std::uint
   if (firsts != nullptr) firsts[number] = first;
 }
 
-/// numbers[i], a slot, ← the number of its group.
+/// Replaces numbers[i], a slot, by the number of its group.
 inline __global__ void __launch_bounds__(kThreads)
     number_items(const std::uint32_t* of_slots, std::int64_t n, std::uint32_t* numbers) {
   const std::int64_t i = own_index();
@@ -60,18 +60,19 @@ inline __global__ void __launch_bounds__(kThreads)
   if (i == 0 || i == n || numbers[i - 1] >> from_bit != partition) offsets[partition] = i;
 }
 
-/// offsets[p] ← where the numbers begin that are p without their last bits, and where the last ones end. These p ascend by one.
+/// offsets[p] ← where the numbers of partition p begin, and the end of the last. p is a number without its last bits.
+/// The partitions ascend by one.
 inline void write_offsets(const gpu::Policy& policy, const std::uint32_t* numbers, std::int64_t n, int from_bit,
                           std::int64_t* offsets) {
   gpu::require(gpu::detail::launch(grid_of(n + 1, policy.stream), find_offsets, numbers, n, from_bit, offsets),
                "finding where groups begin");
 }
 
-/// The numbers of all items, by the first of `rows` rows that each group has.
+/// Numbers all items by the order of their groups' first rows; there are `rows` rows.
 template <class Key>
 class NumberedItems {
  public:
-  /// `expected`: about how many groups there are.
+  /// `expected` is an estimate of the number of groups.
   NumberedItems(const gpu::Policy& policy, const Items<Key>& items, std::int64_t expected, std::int64_t rows)
       : policy_(policy), n_(items.n), order_(policy, rows), memory_(policy, [&](gpu::ScratchParts& parts) {
           numbers_ = parts.take<std::uint32_t>(n_);
@@ -86,8 +87,8 @@ class NumberedItems {
 
   [[nodiscard]] std::int64_t groups() const { return groups_; }
 
-  /// out_keys[g], firsts[g] = the key and the first row of group g, the latter unless null; and numbers the items. Once, before
-  /// the others.
+  /// Writes the key of each group g to out_keys[g] and its first row to firsts[g] (unless null), and numbers the items.
+  /// Must be called once, before the functions below.
   void write(Key* out_keys, std::int64_t* firsts) {
     std::uint32_t* of_slots = nullptr;
     const DeviceParts memory(policy_,
@@ -97,15 +98,15 @@ class NumberedItems {
                  kWhat);
     gpu::require(gpu::detail::launch(grid_of(n_, policy_.stream), number_items, of_slots, n_, numbers_), kWhat);
   }
-  /// Of each item, in the items' order, and in that of the last sort().
+  /// The number of each item: in the items' order, and in the order of the last sort().
   [[nodiscard]] const std::uint32_t* numbers() const { return numbers_; }
   [[nodiscard]] const std::uint32_t* sorted() const { return sorted_; }
-  /// How many bits the greatest number has.
+  /// Returns how many bits the maximum number has.
   [[nodiscard]] int bits() const {
     return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(groups_ - 1))));
   }
 
-  /// out ← words of so many bytes, one of each item, in the order of the numbers without their last bits, stably.
+  /// Sorts one word of `size` bytes per item into `out`, by the numbers without their last `from_bit` bits. Stable.
   void sort(const void* words, int size, void* out, int from_bit = 0) const {
     if (size == 1) sort_as<std::uint8_t>(words, out, from_bit);
     if (size == 2) sort_as<std::uint16_t>(words, out, from_bit);
@@ -131,7 +132,7 @@ class NumberedItems {
   std::int64_t n_;
   std::int64_t groups_ = 0;
   DeviceOrder order_;
-  std::uint32_t* numbers_ = nullptr;  // before memory_, whose initialiser fills them
+  std::uint32_t* numbers_ = nullptr;  // before memory_, whose initializer fills them
   std::uint32_t* sorted_ = nullptr;
   DeviceParts memory_;
   std::optional<FilledTable<KeySlot>> filled_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/device_partitions.cuh: sums of many groups by partitions: runs of some hundred groups whose rows a sort has put side by side, so that
-// a warp has sums for all groups of a partition in shared memory.
+// problems/keys/group_by/device_partitions.cuh: sums many groups by partitions. A partition has a few hundred groups.
+// A sort has made their rows adjacent, so that a warp has sums for all of its groups in shared memory.
 //
-// A partition's rows are divided into tiles of equal length, one for each block; tiles of one partition are added up in their order.
+// A partition's rows are divided into tiles of equal length, one for each block. Tiles of one partition are added in
+// order.
 #pragma once
 
 #include <cub/device/device_scan.cuh>
@@ -18,12 +19,12 @@
 
 namespace upsweep::impl::group_by {
 
-/// How numbers of groups are split: their first bits say the partition, the last `local_bits` the group in it.
+/// The split of group numbers: their first bits are the partition, the last `local_bits` the group within it.
 struct PartitionBits {
   static constexpr int kMostLocal = gpu::tuning::kPartitionsOrder.most_local;
-  static constexpr int kPassBits = gpu::tuning::kPartitionsOrder.pass_bits;  // of the sort
+  static constexpr int kPassBits = gpu::tuning::kPartitionsOrder.pass_bits;  // bits per pass of the sort
 
-  /// As few passes as there can be, and then as few groups of a partition.
+  /// Minimizes the number of passes, and then the number of groups per partition.
   explicit PartitionBits(int bits) {
     const int passes = bits <= kMostLocal ? 0 : (bits - kMostLocal + kPassBits - 1) / kPassBits;
     local_bits = std::max(bits - passes * kPassBits, 0);
@@ -35,10 +36,10 @@ struct PartitionBits {
   bool is_sorted;  ///< there is more than one partition
 };
 
-/// Rows of a tile, and of a partition that is one tile.
+/// Maximum number of rows of a tile.
 inline constexpr std::int64_t kTileRows = gpu::tuning::kPartitionsOrder.tile_rows;
 
-/// tiles[p] ← how many tiles partition p has.
+/// tiles[p] ← the number of tiles of partition p.
 inline __global__ void __launch_bounds__(kThreads)
     count_tiles(const std::int64_t* offsets, std::int64_t partitions, std::uint32_t* tiles) {
   const std::int64_t p = own_index();
@@ -51,22 +52,22 @@ struct PartitionsCall {
   const std::uint32_t* numbers;  ///< in the order of the partitions
   const In* values;
   const std::int64_t* offsets;  ///< of the partitions
-  const std::uint32_t* before;  ///< tiles before each partition, and all
+  const std::uint32_t* before;  ///< number of tiles before each partition, and of all
   std::int64_t partitions;
   int local_bits;
   int vote_words;
   SizeCheck check;
-  WarpTotal<In>* totals;  ///< of each tile so many groups as a partition has
-  std::uint32_t* rows;    ///< the same; null: rows are not counted
+  WarpTotal<In>* totals;  ///< for each tile, one total per group of a partition
+  std::uint32_t* rows;    ///< for each tile, one count per group; null: rows are not counted
   std::uint32_t* is_too_large;
 };
 
-/// The partition that a tile is of.
+/// Returns the partition of a tile.
 __device__ inline std::int64_t partition_of(const std::uint32_t* before, std::int64_t partitions, std::uint32_t tile) {
   return gpu::last_where(0, partitions - 1, [&](std::int64_t partition) { return before[partition] <= tile; });
 }
 
-/// A block's tables in its shared memory, of `locals` groups.
+/// A block's tables in its shared memory, for `locals` groups.
 template <class Total>
 struct PartitionTables {
   Total* totals;         ///< of each warp
@@ -128,7 +129,7 @@ __global__ void fold_partitions(const __grid_constant__ PartitionsCall<In> call)
   }
 }
 
-/// out[g], counts[g] ← the sum of the tiles of group g.
+/// out[g], counts[g] ← the sums over the tiles of group g's partition.
 template <class In, class Out>
 __global__ void __launch_bounds__(kThreads)
     add_tiles(PartitionsCall<In> call, std::int64_t groups, Out* out, std::int64_t* counts) {
@@ -147,7 +148,8 @@ __global__ void __launch_bounds__(kThreads)
   if (counts != nullptr) counts[g] = rows;
 }
 
-/// f(std::type_identity<Out>{}) of the type of a sum: that of the values, or the 64 bits of their sign.
+/// Calls f(std::type_identity<Out>{}) with the type of a sum: the type of the values, or 64 bits of the same
+/// signedness.
 template <class In, class F>
 void visit_sum(Type out, F f) {
   if constexpr (std::is_integral_v<In> && sizeof(In) < 8) {
@@ -157,7 +159,7 @@ void visit_sum(Type out, F f) {
   f(std::type_identity<In>{});
 }
 
-/// Sums of numbered rows. False: some values are too large for sums of 64 bits to be known to fit; then nothing is written.
+/// Sums numbered rows. Returns false, and writes nothing, if values are so large that their sum may not fit 64 bits.
 template <class Key, class In>
 bool sum_by_partitions(const gpu::Policy& policy, const Call& call, const NumberedItems<Key>& items) {
   constexpr const char* kWhat = "sums by partitions";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/device_sketch.cuh: how many groups there are, to a few hundredths, for one reading of the keys: by a HyperLogLog sketch.
+// problems/keys/group_by/device_sketch.cuh: estimates the number of groups within a few percent, in one pass over the
+// keys, by a HyperLogLog sketch.
 //
 // Source: Flajolet et al., "HyperLogLog: the analysis of a near-optimal cardinality estimation algorithm" (AofA 2007).
 #pragma once
@@ -15,13 +16,13 @@ namespace upsweep::impl::group_by {
 
 inline constexpr int kRegisters = gpu::tuning::kGroups.registers;
 
-/// registers[r] ← one more than the most leading zeros of the hashes that begin with r. These are no secret, so that the same keys
-/// come to the same on every run; who knows them can have a table made twice.
+/// registers[r] ← 1 + the maximum number of leading zeros of the hashes that begin with r. The hashes use no secret, so
+/// the same keys give the same result on every run. An attacker can only force the table to be built twice.
 template <class Key>
 __global__ void __launch_bounds__(kThreads) sketch_keys(const Key* keys, std::int64_t n, std::uint32_t* registers) {
   __shared__ std::uint32_t own[kRegisters];
   for (int r = static_cast<int>(threadIdx.x); r < kRegisters; r += kThreads) own[r] = 0;
-  __syncthreads();  // all registers are zero before one rises
+  __syncthreads();  // all registers are zero before one is raised
   const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
   for (std::int64_t i = own_index(); i < n; i += stride) {
     std::uint64_t hash = keys[i];
@@ -38,7 +39,7 @@ __global__ void __launch_bounds__(kThreads) sketch_keys(const Key* keys, std::in
   }
 }
 
-/// What the registers say.
+/// Returns the estimate from the registers.
 inline double cardinality(const std::vector<std::uint32_t>& registers) {
   const auto m = static_cast<double>(registers.size());
   double sum = 0;
@@ -48,7 +49,7 @@ inline double cardinality(const std::vector<std::uint32_t>& registers) {
   return raw < 2.5 * m && empty > 0 ? m * std::log(m / empty) : raw;
 }
 
-/// About how many keys there are, the same for the same keys; of few rows how many there may be. Waits.
+/// Returns the estimated number of keys, or for few rows their maximum. Equal keys give equal results. Waits.
 template <class Key>
 std::int64_t expected_groups(const gpu::Policy& policy, const Key* keys, std::int64_t n) {
   constexpr std::int64_t kFewRows = gpu::tuning::kGroups.sketch_rows;
@@ -61,7 +62,7 @@ std::int64_t expected_groups(const gpu::Policy& policy, const Key* keys, std::in
                            [&](gpu::ScratchParts& parts) { on_device = parts.take<std::uint32_t>(kRegisters); });
   gpu::require(cudaMemsetAsync(on_device, 0, static_cast<std::size_t>(bytes), policy.stream), kWhat);
   auto grid = grid_of(n, policy.stream);
-  grid.blocks = std::min(grid.blocks.x, 2048U);  // more than are resident, each with many rows to a register
+  grid.blocks = std::min(grid.blocks.x, 2048U);  // more than are resident, and many rows per register in each
   gpu::require(gpu::detail::launch(grid, sketch_keys<Key>, keys, n, on_device), kWhat);
   gpu::fetch(registers.data(), on_device, bytes, policy.stream);
   return std::min(n, static_cast<std::int64_t>(cardinality(registers)));

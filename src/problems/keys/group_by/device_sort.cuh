@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/device_sort.cuh: rows in the order of their keys, on a GPU: for cuda.sort and cuda.cub.
+// problems/keys/group_by/device_sort.cuh: sorts rows by their keys on a GPU, for cuda.sort and cuda.cub.
 #pragma once
 
 #include <cub/device/device_radix_sort.cuh>
@@ -20,7 +20,7 @@ __global__ void take_values(const Word* values, const Row* rows, std::int64_t n,
   if (i < n) out[i] = values[rows[i]];
 }
 
-/// Keys in order, and where they were: of equal keys the rows ascend.
+/// Sorted keys and their row numbers. Rows of equal keys are in ascending order.
 template <class Key, class Row>
 class SortedRows {
  public:
@@ -44,7 +44,7 @@ class SortedRows {
 
   [[nodiscard]] const Key* keys() const { return keys_; }
   [[nodiscard]] const Row* rows() const { return rows_; }
-  /// Elements of so many bytes in the same order.
+  /// Gathers elements of `size` bytes in the same order.
   void take(const void* values, int size, void* out) const {
     if (size == 1) take_as<std::uint8_t>(values, out);
     if (size == 2) take_as<std::uint16_t>(values, out);
@@ -65,12 +65,12 @@ class SortedRows {
 
   gpu::Policy policy_;
   std::int64_t n_;
-  Key* keys_ = nullptr;  // before memory_, whose initialiser fills them
+  Key* keys_ = nullptr;  // before memory_, whose initializer fills them
   Row* rows_ = nullptr;
   DeviceParts memory_;
 };
 
-/// f(std::type_identity<Row>{}) of the type that counts the call's rows.
+/// Calls f(std::type_identity<Row>{}) with the type that counts the call's rows.
 template <class F>
 Status visit_row(const Call& call, F f) {
   if (call.n <= std::numeric_limits<std::uint32_t>::max()) return f(std::type_identity<std::uint32_t>{});

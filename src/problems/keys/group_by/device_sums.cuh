@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/device_sums.cuh: sums that threads fold rows into by atomics: in one table in device memory, and in small ones in shared
-// memory that are emptied into it: for cuda.hash, cuda.shared and cuda.partitioned.
+// problems/keys/group_by/device_sums.cuh: sums by atomics, in one global table in device memory and in small tables in
+// shared memory that are added to it: for cuda.hash, cuda.shared and cuda.partitioned.
 #pragma once
 
 #include "problems/keys/group_by/device_rung.hpp"
@@ -18,7 +18,7 @@ __device__ __forceinline__ void add_to(std::int64_t* to, std::int64_t value) {
 __device__ __forceinline__ void add_to(float* to, float value) { atomicAdd(to, value); }
 __device__ __forceinline__ void add_to(double* to, double value) { atomicAdd(to, value); }
 
-/// A sector of memory.
+/// A slot, as large as a sector of memory.
 template <class T>
 struct alignas(32) SumSlot {
   unsigned long long key;
@@ -39,7 +39,7 @@ struct SumTable {
 
   __device__ void fold(unsigned long long key, unsigned long long row, T sum, unsigned long long rows) const {
     const std::int64_t at = table.find(key, row);
-    if (at < 0) return;  // the table is full, and made anew
+    if (at < 0) return;  // the table is full and will be built again
     add_to(&table.slots[at].sum, sum);
     if (counts) atomicAdd(&table.slots[at].rows, rows);
   }
@@ -48,11 +48,12 @@ struct SumTable {
   }
 };
 
-/// Slots of a block's table in shared memory, and how far a key may be from where its hash says.
+/// Slots of a block's table in shared memory, and the maximum distance of a key from the slot that its hash gives.
 inline constexpr int kSharedSlots = gpu::tuning::kGroups.shared_slots;
 inline constexpr int kSharedProbes = gpu::tuning::kGroups.shared_probes;
 
-/// A block's rows into a table of its own, and that into the one of all. Rows whose key finds no place go there at once.
+/// Folds a block's rows into a separate table, and this into the global table. Rows whose key finds no place there go
+/// into the global table at once.
 template <class Key, class T>
 class BlockTable {
  public:
@@ -78,7 +79,8 @@ class BlockTable {
     const int at = find(key);
     if (at < 0) return all_.fold(row);
     const auto first = static_cast<unsigned long long>(row);
-    // Read before, as most rows are not the first: who reads an old value does the atomic in vain.
+    // Read first, because most rows are not the first of their key. After reading an old value the atomic has no
+    // effect.
     if (first < *const_cast<volatile unsigned long long*>(&table_.firsts[at])) atomicMin(&table_.firsts[at], first);
     add_to(&table_.sums[at], all_.values[row]);
     if (all_.counts) atomicAdd(&table_.rows[at], 1U);
@@ -92,10 +94,10 @@ class BlockTable {
   }
 
  private:
-  /// The slot of a key, which takes an empty one if it has none; -1: there is no place for it.
+  /// Returns the slot of a key; a new key takes an empty slot. Returns -1 if there is no place for it.
   __device__ int find(unsigned long long key) const {
     if (key == kNoKey) return -1;
-    // Other bits of the hash than the table of all begins with.
+    // These are other bits of the hash than those with which the search in the global table begins.
     int at = static_cast<int>(device_hash(all_.table.by, key) % kSharedSlots);
     for (int probe = 0; probe < kSharedProbes; ++probe, at = (at + 1) % kSharedSlots) {
       unsigned long long held = *const_cast<volatile unsigned long long*>(&table_.keys[at]);
@@ -122,7 +124,7 @@ __global__ void place_slots(DeviceTable<SumSlot<T>> table, RowBits bits, Key* ou
   if (out_counts != nullptr) out_counts[at] = static_cast<std::int64_t>(slot.rows);
 }
 
-/// fill(sums, policy) puts kernels into the stream that fold all rows; then the groups are put in order and written.
+/// fill(sums, policy) launches kernels that fold all rows; then the groups are put in order and written.
 template <class Key, class T, class Fill>
 Status group_by_table(Call& call, Fill fill) {
   constexpr const char* kWhat = "grouping by a table";
@@ -144,7 +146,7 @@ Status group_by_table(Call& call, Fill fill) {
   return {};
 }
 
-/// group_by_table() by the types of the call; `Fill` is a function object.
+/// Calls group_by_table() with the types of the call; `Fill` is a function object.
 template <class Fill>
 Status launch_table(Call& call, Fill fill) noexcept {
   return guarded(call, [&] {

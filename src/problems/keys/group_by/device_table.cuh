@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/device_table.cuh: a hash table of keys in device memory that threads fill by atomics, large enough for the groups there are.
+// problems/keys/group_by/device_table.cuh: a hash table of keys in device memory that threads fill by atomics. It grows
+// until all groups fit.
 //
-// A slot holds a key, the first row that has it, and what a rung adds. It fills half a sector of memory or one, so that a row
-// costs one access where the table is larger than the cache.
+// A slot contains a key, the key's first row, and what a rung adds. It fills half a sector of memory or a whole one, so
+// that a row costs one access if the table is larger than the cache.
 #pragma once
 
 #include <optional>
@@ -13,15 +14,15 @@
 
 namespace upsweep::impl::group_by {
 
-/// Both halves of a product, as one: see system/hash.hpp.
+/// Combines both halves of a product; see system/hash.hpp.
 __device__ __forceinline__ std::uint64_t device_hash(const Secret& by, std::uint64_t key) {
   const std::uint64_t x = key ^ by.a;
   return x * by.b ^ __umul64hi(x, by.b);
 }
 
-/// An empty slot's key. Rows that have this key go to a slot of their own, past the others.
+/// The key of an empty slot. Rows that have this key use a separate slot, after the others.
 inline constexpr unsigned long long kNoKey = 0x9E37'79B9'7F4A'7C15;
-/// What has no row yet.
+/// The first row of a slot that has no row yet.
 inline constexpr unsigned long long kNoRow = ~0ULL;
 
 struct alignas(16) KeySlot {
@@ -31,23 +32,24 @@ struct alignas(16) KeySlot {
   __device__ void clear() { *this = {kNoKey, kNoRow}; }
 };
 
-/// Slots are a KeySlot and what follows it.
+/// A slot is a KeySlot, possibly with more members after it.
 template <class Slot>
 struct DeviceTable {
-  Slot* slots;  ///< count, and that of kNoKey
+  Slot* slots;  ///< `count` slots, and one for kNoKey
   std::int64_t count;
   Secret by;
   std::uint32_t* is_full;  ///< set once a key finds no place
 
   static constexpr std::int64_t kNowhere = -1;
 
-  /// The slot of a row's key, which takes an empty one if it has none, and keeps its first row; or kNowhere.
+  /// Returns the slot of a row's key, or kNowhere. A new key takes an empty slot. Records the key's first row.
   // [guide: find]
   __device__ std::int64_t find(unsigned long long key, unsigned long long row) const {
     if (key == kNoKey) return keep_first(count, __ldcg(&slots[count].first), row);
     auto at = static_cast<std::int64_t>(__umul64hi(device_hash(by, key), static_cast<unsigned long long>(count)));
     for (int probe = 0; probe < kMostProbes; ++probe) {
-      // Cached, though others write: a slot's key stays once it is there, and who sees an old one asks the compare-and-swap.
+      // Cached, although others write. A slot's key never changes once it is set, and after an old value the
+      // compare-and-swap decides.
       const ulonglong2 slot = __ldca(reinterpret_cast<const ulonglong2*>(&slots[at]));
       if (slot.x == key) return keep_first(at, slot.y, row);
       if (slot.x == kNoKey) {
@@ -62,7 +64,7 @@ struct DeviceTable {
   // [guide: end]
 
  private:
-  /// `first`: the first row so far, or a later one that was it.
+  /// `first` is the first row so far, or an earlier (larger) value of it.
   __device__ std::int64_t keep_first(std::int64_t at, unsigned long long first, unsigned long long row) const {
     if (row < first) atomicMin(&slots[at].first, row);
     return at;
@@ -83,12 +85,12 @@ __global__ void note_firsts(const Slot* slots, std::int64_t count, RowBits bits)
   if (s < count && slots[s].first != kNoRow) bits.set(static_cast<std::int64_t>(slots[s].first));
 }
 
-/// A table of a call's keys, with its memory.
+/// A table of a call's keys, and its memory.
 template <class Slot>
 class FilledTable {
  public:
-  /// fill(table) puts kernels into the stream that find keys of about so many groups. It is called again, with a larger table
-  /// that is empty, where there turn out to be more.
+  /// fill(table) launches kernels that find keys of about `expected` groups. If there are more groups, it is called
+  /// again with a larger, empty table.
   template <class Fill>
   FilledTable(const gpu::Policy& policy, std::int64_t expected, Fill fill) : policy_(policy) {
     std::int64_t count = 1024 + (expected <= kCached ? 4 * expected : expected * 8 / 5);
@@ -112,7 +114,8 @@ class FilledTable {
 
  private:
   static constexpr const char* kWhat = "a table of keys";
-  /// Groups of which a table with three empty slots for each stays in the cache, so that a key is mostly where its hash says.
+  /// Up to this number of groups, a table with three empty slots for each stays in the cache, and most keys are in the
+  /// slot that their hash gives.
   static constexpr std::int64_t kCached = gpu::tuning::kGroups.cached;
 
   void make(std::int64_t count) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/device_warp_sums.cuh: a warp's sums of groups in shared memory, which its lanes add to without atomics, in the order of
-// their rows, or where all lanes have one sum, as a tree: always alike.
+// problems/keys/group_by/device_warp_sums.cuh: a warp's sums of groups in shared memory. Lanes add without atomics, in
+// the order of their rows, or by a tree if all lanes have the same group: always the same bits.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,25 @@
 
 namespace upsweep::impl::group_by {
 
-/// What sums of values are added up in: integers in 64 bits, where they wrap around as their sum does.
+/// The type in which values are added up. Integers use 64 bits, in which overflow wraps as in their sum.
 template <class In>
 using WarpTotal = std::conditional_t<std::is_floating_point_v<In>, In, std::uint64_t>;
 
-/// What a sum begins with. Of floats -0.0, as of Add::identity(), which is the host's.
+/// Returns the value that a sum begins with. For floats it is -0.0, as in Add::identity(), which runs only on the host.
 template <class T>
 __device__ T no_sum() {
   if constexpr (std::is_floating_point_v<T>) return static_cast<T>(-0.0);
   return T{0};
 }
 
-/// Rows of a lane that are done at once, so that their steps overlap.
+/// Rows of a lane that are processed together, so that their steps overlap.
 inline constexpr int kLaneRows = gpu::tuning::kFewOrder.lane_rows;
 
-/// A row of each lane, or none.
+/// One row of a lane, or none.
 template <class In>
 struct LaneRow {
   In value;
-  int at;  ///< which sum it is added to
+  int at;  ///< the sum that it is added to
   bool is_row;
 };
 
@@ -38,12 +38,12 @@ class WarpSums {
  public:
   using Total = WarpTotal<In>;
 
-  /// `votes`: kLaneRows times so many words, a power of two, all zero.
+  /// `votes` has kLaneRows * vote_words words, all zero. vote_words is a power of two.
   __device__ WarpSums(Total* totals, std::uint32_t* votes, int vote_words)
       : totals_(totals), votes_(votes), vote_words_(vote_words), lane_(threadIdx.x % 32) {}
 
   // [guide: lanes]
-  /// For all lanes of the warp. The first rows of all lanes come before the second ones.
+  /// Adds rows; all lanes of the warp must call. The first rows of all lanes are added before the second ones.
   __device__ void add(const LaneRow<In> (&rows)[kLaneRows]) {
     bool is_one[kLaneRows];
     std::uint32_t same[kLaneRows];
@@ -60,20 +60,20 @@ class WarpSums {
       const int turns = __reduce_max_sync(~0U, before + 1);
       for (int turn = 0; turn < turns; ++turn) {
         if (before == turn) totals_[rows[r].at] += static_cast<Total>(rows[r].value);
-        __syncwarp();  // who comes next sees this sum
+        __syncwarp();  // the next lane sees this sum
       }
     }
   }
   // [guide: end]
 
  private:
-  /// Whether all lanes have a row of one sum.
+  /// Returns whether all lanes have a row of the same sum.
   __device__ static bool are_one(const LaneRow<In>& row) {
-    const int first = __shfl_sync(~0U, row.at, 0);  // by all lanes, whether they have a row or not
+    const int first = __shfl_sync(~0U, row.at, 0);  // all lanes must call, with or without a row
     return __all_sync(~0U, row.is_row && row.at == first);
   }
-  /// Leaves which lanes add to the same sum; a few others among them do no harm but take a turn. By bits in shared memory: to
-  /// compare lanes by __match_any_sync() takes as many steps as there are sums.
+  /// Determines which lanes add to the same sum. A few other lanes among them do no harm, but each takes a turn. Uses
+  /// bits in shared memory: __match_any_sync() takes one step per distinct sum to compare lanes.
   __device__ void vote(const LaneRow<In> (&rows)[kLaneRows], const bool (&is_one)[kLaneRows],
                        std::uint32_t (&same)[kLaneRows]) {
 #pragma unroll
@@ -95,7 +95,7 @@ class WarpSums {
     auto x = static_cast<Total>(row.value);
     for (int step = 16; step > 0; step /= 2) x += __shfl_down_sync(~0U, x, step);
     if (lane_ == 0) totals_[row.at] += x;
-    __syncwarp();  // who comes next sees this sum
+    __syncwarp();  // all lanes see this sum
   }
 
   Total* totals_;
@@ -104,11 +104,11 @@ class WarpSums {
   std::uint32_t lane_;
 };
 
-/// Whether n values of such a magnitude may not fit 64 bits.
+/// Checks whether the sum of n values of a given magnitude may not fit 64 bits.
 struct SizeCheck {
-  std::uint64_t least_large;  ///< magnitudes from here on are too large; 0: none is
+  std::uint64_t least_large;  ///< this magnitude and larger ones are too large; 0: no check
 
-  /// Of a call that checks its sums, of n values.
+  /// Returns the check for a call on n values; `checked` is whether the call checks its sums.
   static SizeCheck of(bool checked, std::int64_t n) {
     if (!checked) return {0};
     std::uint64_t least = std::uint64_t{1} << 63;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/entries.hpp: where batches of the rows have their entries, and partitions their groups: see
-// batches.cpp.
+// problems/keys/group_by/entries.hpp: memory for entries of batches and for groups of partitions; see batches.cpp.
 #pragma once
 
 #include <algorithm>
@@ -14,23 +13,23 @@
 
 namespace upsweep::impl::group_by {
 
-/// What an entry has besides its key and its row.
+/// The contents of an entry in addition to its key and its row.
 struct EntryShape {
   int total_size;
   bool counted;
 };
 
-/// Entries of a batch, whose rows are counted from its first, or groups of a partition, whose rows are the call's.
+/// Entries of a batch, with rows counted from its first row, or groups of a partition, with rows of the call.
 template <class Key, class Row>
 struct Arrays {
   Key* keys = nullptr;
-  Row* rows = nullptr;  ///< where they were first seen
+  Row* rows = nullptr;  ///< first rows
   std::byte* totals = nullptr;
-  std::int64_t* counts = nullptr;  ///< null: nobody asks for them
+  std::int64_t* counts = nullptr;  ///< null if not requested
   std::int64_t count = 0;
   std::unique_ptr<std::byte[]> own = {};
 
-  /// Takes memory of their own. Throws std::bad_alloc.
+  /// Allocates separate memory. Throws std::bad_alloc.
   void allocate(std::int64_t n, const EntryShape& shape) {
     const auto aligned = [](std::int64_t bytes) { return (bytes + 15) / 16 * 16; };
     const std::int64_t totals_end = aligned(n * shape.total_size);
@@ -49,20 +48,20 @@ struct Arrays {
 template <class Key>
 struct Entries : Arrays<Key, std::uint16_t> {
   std::vector<std::uint32_t> begins = {};  ///< of each partition, and the end; empty: not in partitions
-  std::vector<std::uint32_t> groups = {};  ///< of each partition: first seen in this batch
+  std::vector<std::uint32_t> groups = {};  ///< for each partition, the number of groups first seen in this batch
 };
 
-/// In the order of their first rows.
+/// Groups in the order of their first rows.
 template <class Key>
 using KnownGroups = Arrays<Key, std::int64_t>;
 
-/// Memory for entries of batches, mapped when they need it.
+/// Memory for entries of batches, mapped on demand.
 template <class Key>
 class Slabs {
  public:
   Slabs(std::int64_t rows, const EntryShape& shape) : entries_(std::min(rows, kEntries)), shape_(shape) {}
 
-  /// Gives `to` arrays for so many entries, of one batch. From any thread. Throws std::bad_alloc.
+  /// Assigns arrays for `count` entries of one batch to `to`. May be called from any thread. Throws std::bad_alloc.
   void take(Entries<Key>& to, std::int64_t count) {
     const std::lock_guard lock(mutex_);
     if (slabs_.empty() || used_ + count > entries_) {
@@ -77,12 +76,12 @@ class Slabs {
     to.count = count;
     used_ += count;
   }
-  /// Unmaps what take() has given. New pages come into the caches as they are zeroed, used ones only when they are missed.
+  /// Unmaps all memory from take(). Zeroing brings new pages into the caches, while used pages would miss them first.
   void clear() { slabs_.clear(); }
 
  private:
-  /// Far more than a batch's: its arrays are on huge pages, and only those that are written take memory. On two cores
-  /// of a Xeon entries were made 5 to 8 % slower where a slab had a fourth of these.
+  /// Far more entries than a batch has: arrays are on huge pages, and only pages that are written use memory. On two
+  /// cores of a Xeon, entries were made 5 to 8 % slower if a slab had a fourth of these.
   static constexpr std::int64_t kEntries = std::int64_t{1} << 24;
 
   struct Slab {
@@ -95,11 +94,11 @@ class Slabs {
     cpu::Pages<std::int64_t> counts;
   };
 
-  std::int64_t entries_;  ///< of a slab
+  std::int64_t entries_;  ///< per slab
   EntryShape shape_;
   std::mutex mutex_;
   std::vector<Slab> slabs_;
-  std::int64_t used_ = 0;  ///< entries of the last one
+  std::int64_t used_ = 0;  ///< used entries of the last slab
 };
 
 }  // namespace upsweep::impl::group_by

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/folds.cpp: the loops over rows and totals, of every type and operator.
+// problems/keys/group_by/folds.cpp: the loops over rows and totals, for every type and operator.
 #include "problems/keys/group_by/folds.hpp"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ struct OfValues {
   static void fold(const void* values, const std::uint32_t* numbers, std::int64_t n, void* totals) {
     const In* const x = static_cast<const In*>(values);
     Total* const total = static_cast<Total*>(totals);
-    if (n > 0 && are_one(numbers, n)) {  // its total stays in a register
+    if (n > 0 && are_one(numbers, n)) {  // the total stays in a register
       Total one = total[numbers[0]];
       for (std::int64_t i = 0; i < n; ++i) one = Op{}(one, static_cast<Total>(x[i]));
       total[numbers[0]] = one;

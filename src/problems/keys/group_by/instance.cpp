@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/instance.cpp: the problem as the climber sees it: keys and values, sums of each key, and whether these are right.
+// problems/keys/group_by/instance.cpp: declares the problem to the climber: keys and values, verified sums of each key.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,12 +17,12 @@ namespace upsweep::impl::group_by {
 namespace {
 
 enum class KeyPattern : std::uint8_t {
-  uniform,  ///< scattered keys, each as likely as the others
-  zipf,     ///< the same keys, number k as likely as 1/k
+  uniform,  ///< scattered keys with equal probability
+  zipf,     ///< the same keys, with probability proportional to 1/k for key k
   sorted,   ///< uniform, in order
   dense,    ///< 0 … groups - 1
   one,      ///< one key
-  all,      ///< another one in each row
+  all,      ///< a different key in each row
 };
 constexpr std::string_view kKeyPatterns[] = {"uniform", "zipf", "sorted", "dense", "one", "all"};
 constexpr std::int64_t kUsualGroups = 1000;
@@ -43,7 +43,7 @@ class GroupByInstance final : public Instance {
     if (!values_.is_generated()) folds_ = expected_folds<T>(groups_, values_.data(), Add{});
   }
 
-  /// Generated floats are fractions, and then whole numbers.
+  /// Generated floats are first fractions, and then whole numbers.
   [[nodiscard]] int fills() const override { return values_.is_generated() && std::is_floating_point_v<T> ? 2 : 1; }
   void fill(int which) override {
     if (!values_.is_generated()) return;
@@ -55,7 +55,7 @@ class GroupByInstance final : public Instance {
     }
     folds_ = expected_folds<T>(groups_, values_.data(), Add{});
   }
-  /// Outputs have capacity for as many groups as rows.
+  /// Outputs have capacity for one group per row.
   [[nodiscard]] std::vector<HostArray> arrays() override {
     return {{keys_.data(), group.n * 8, false},
             {values_.data(), group.n * kSize, false},
@@ -105,14 +105,14 @@ constexpr Type kUsualTypes[] = {Type::float64};
 constexpr std::int64_t kUsualSizes[] = {3'000, 3'000'000, 30'000'000};
 constexpr SettingInfo kSettings[] = {
     {.name = "groups",
-     .help = "how many keys generated rows may have (default: 1000)",
+     .help = "number of distinct keys of generated rows (default: 1000)",
      .least = 1,
      .most = std::int64_t{1} << 40},
-    {.name = "keys", .help = "which of them generated rows have (default: uniform)", .choices = kKeyPatterns}};
+    {.name = "keys", .help = "distribution of the keys of generated rows (default: uniform)", .choices = kKeyPatterns}};
 
-/// Number k of the keys that are scattered over all that there may be: another one for each.
+/// Returns number k of the keys that are scattered over all possible keys, each different.
 std::int64_t scattered(std::int64_t k) {
-  auto key = static_cast<std::uint64_t>(k) * 0x9E3779B97F4A7C15U;  // odd, and so are all steps invertible
+  auto key = static_cast<std::uint64_t>(k) * 0x9E3779B97F4A7C15U;  // odd, so every step is invertible
   key = (key ^ (key >> 32)) * 0xD6E8FEB86659FD93U;
   return static_cast<std::int64_t>(key ^ (key >> 32));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/problem.cpp: the ladder in order, which rung runs a call, and the call: validated, run, failures as Errors.
+// problems/keys/group_by/problem.cpp: the order of the rungs, the choice of a rung, validation, execution, errors.
 #include <exception>
 #include <string>
 #include <string_view>
@@ -17,7 +17,7 @@
 namespace upsweep {
 namespace impl::group_by {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, from the naive loop up. Every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_thread_maps, cpu_partitioned, cpu_sorted, cpu_direct, cpu_adaptive;
 extern const Rung cuda_hash, cuda_shared, cuda_partitioned, cuda_cub, cuda_sort, cuda_adaptive;
 
@@ -52,10 +52,10 @@ void require_arrays(const Call& call) {
 
 void require_types(const Call& call) {
   if (!is_integer(call.key_type)) {
-    throw Error(Code::unsupported_type, "keys are integers, not " + std::string(name(call.key_type)));
+    throw Error(Code::unsupported_type, "keys must be integers, not " + std::string(name(call.key_type)));
   }
   if (is_float(call.in_type) && is_integer_only(call.op)) {
-    throw Error(Code::unsupported_type, std::string(name(call.op)) + " is for integers");
+    throw Error(Code::unsupported_type, std::string(name(call.op)) + " is only for integers");
   }
   if (const char* const reason = compiled_refusal(call.op, call.in_type, call.out_type)) {
     throw Error(Code::unsupported, std::string("group_by ") + reason);
@@ -70,7 +70,7 @@ void require_memory(const gpu::Policy& policy, const Call& call) {
   gpu::require_device_array(call.out_counts, call.counts_capacity, policy.device, "counts");
 }
 
-/// Throws what is known of a rung's failure; key_of(row) is a key as text.
+/// Throws the Error of a rung's failure if its cause is known. key_of(row) returns a key as text.
 template <class KeyOf>
 void throw_known(Code code, std::int64_t index, const Call& call, KeyOf key_of) {
   if (code == Code::unequal_lengths) {
@@ -81,7 +81,7 @@ void throw_known(Code code, std::int64_t index, const Call& call, KeyOf key_of) 
   if (code == Code::overflow && index != kNoIndex) {
     throw Error(code,
                 "the sum of group " + std::to_string(index) + ", of key " + key_of(call.bad_row) + ", does not fit " +
-                    std::string(name(call.out_type)) + ": choose a wider type, or let it wrap around",
+                    std::string(name(call.out_type)) + ": choose a wider type, or let it wrap",
                 index);
   }
   if (call.failure != nullptr) std::rethrow_exception(call.failure);
@@ -119,7 +119,7 @@ Grouped detail::run_group_by(const gpu::Policy& policy, GroupByCall call) {
   impl::group_by::require_arrays(call);
   gpu::require_no_capture(policy.stream, "another call: this one waits for the number of groups");
   gpu::Policy at = policy;
-  at.workspace = nullptr;  // memory is what the groups need, which nobody knows before
+  at.workspace = nullptr;  // the memory depends on the number of groups, which is not known before
   call.device_policy = &at;
   gpu::CallOnDevice on_device(at, call, &impl::group_by::choose);
   impl::group_by::require_memory(policy, call);

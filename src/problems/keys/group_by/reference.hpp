@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/reference.hpp: the one answer that every rung is checked against: a map, and the rows of each key one after the
-// other.
+// problems/keys/group_by/reference.hpp: the answer that every rung is compared with: a map, and the rows of each key
+// one after the other.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace upsweep::impl::group_by {
 
-/// The groups of some keys, in the order of their first rows.
+/// The groups of keys, in the order of their first rows.
 template <class Key>
 struct ExpectedGroups {
   ExpectedGroups(const Key* rows, std::int64_t n) : number(static_cast<std::size_t>(n)) {
@@ -35,7 +35,7 @@ struct ExpectedGroups {
   std::vector<std::uint32_t> number;  ///< each row's group
 };
 
-/// What each group comes to, added up in the order of the rows.
+/// Returns each group's fold, computed in the order of the rows.
 template <class Out, class Key, class In, class Op>
 std::vector<Out> expected_folds(const ExpectedGroups<Key>& groups, const In* values, Op op) {
   std::vector<Out> folds(groups.keys.size(), Op::template identity<Out>());
@@ -51,7 +51,7 @@ bool same_bits(const T& a, const T& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;  // NOLINT(bugprone-suspicious-memory-comparison): the bits are promised
 }
 
-/// The first group whose key, fold or count (null: not asked for) is not right, bit by bit, or kNoIndex.
+/// Returns the first group whose key, fold or count (unless null) is wrong, compared bit by bit, or kNoIndex.
 template <class Key, class Out>
 std::int64_t first_wrong_group(const ExpectedGroups<Key>& groups, const std::vector<Out>& folds, const Key* keys,
                                const Out* out, const std::int64_t* counts) {
@@ -63,7 +63,7 @@ std::int64_t first_wrong_group(const ExpectedGroups<Key>& groups, const std::vec
   return kNoIndex;
 }
 
-/// The same of sums of floats, which may be off by what so many additions in any order bring.
+/// The same for float sums, which may differ by the rounding errors of their additions in any order.
 template <class Key, class T>
 std::int64_t first_far_sum(const ExpectedGroups<Key>& groups, const T* values, const Key* keys, const T* out,
                            const std::int64_t* counts) {

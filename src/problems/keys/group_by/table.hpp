@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/table.hpp: a table that numbers keys in the order in which they first come, and what their groups come to.
+// problems/keys/group_by/table.hpp: a table that numbers keys in the order of first rows, and totals of groups.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 
 namespace upsweep::impl::group_by {
 
-/// Rows that are numbered and folded at a time: their numbers stay in the core's first cache.
+/// Rows that are numbered and folded at a time, so that their numbers stay in L1.
 inline constexpr std::int64_t kBlock = 1024;
 /// The number of a key that is not in the table.
 inline constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 
-/// Each bit depends on all of the key's and of the secret's.
+/// Returns a hash in which each bit depends on all bits of the key and of the secret.
 inline std::uint64_t hash_of_key(const Secret& by, std::uint64_t key) { return folded_product(key ^ by.a, by.b); }
 
-/// An array that grows and is not initialised.
+/// An array that grows and whose elements are not initialized.
 template <class T>
 class GrowingBuffer {
  public:
@@ -30,7 +30,7 @@ class GrowingBuffer {
   [[nodiscard]] const T* data() const { return data_.get(); }
   T& operator[](std::int64_t i) { return data_[static_cast<std::size_t>(i)]; }
   const T& operator[](std::int64_t i) const { return data_[static_cast<std::size_t>(i)]; }
-  /// Throws std::bad_alloc. The first `used` elements stay what they are.
+  /// Reserves capacity and keeps the first `used` elements. Throws std::bad_alloc.
   void reserve(std::int64_t capacity, std::int64_t used) {
     if (capacity <= capacity_) return;
     capacity = std::max(capacity, 2 * capacity_);
@@ -45,7 +45,7 @@ class GrowingBuffer {
   std::int64_t capacity_ = 0;
 };
 
-/// Keys, each once, and the row in which it was first seen. `Key` is unsigned: keys are equal where their bits are.
+/// Distinct keys, each with its first row. `Key` is unsigned: keys are equal if their bits are.
 template <class Key>
 class Table {
  public:
@@ -57,16 +57,16 @@ class Table {
     if (slots_count_ > 0) std::fill_n(slots_.get(), slots_count_, 0);
     size_ = 0;
   }
-  /// Reserves memory for so many keys more, the most that number() and add() then take. Throws std::bad_alloc.
+  /// Reserves memory for `more` keys, the maximum that number() and add() may then add. Throws std::bad_alloc.
   void reserve(std::int64_t more) {
     reserve_keys(more);
     if (2 * (size_ + more) > slots_count_) make_slots(std::max(2 * (size_ + more), 2 * slots_count_));
   }
-  /// numbers[i] ← that of keys[i], which is added where it is new; row(i) is where it was seen.
-  /// Not inlined, as loops around it would leave it too few registers.
+  /// numbers[i] ← the number of keys[i]. A new key is added, with row(i) as its first row.
+  /// Not inlined, because a surrounding loop would leave too few registers.
   template <class Row>
   [[gnu::noinline]] void number(const Key* keys, std::int64_t n, std::uint32_t* numbers, Row row) {
-    const Secret by = by_;  // copies stay in registers, whatever the loop writes
+    const Secret by = by_;  // these copies stay in registers, whatever the loop writes
     const std::uint64_t mask = mask_;
     std::uint32_t* const slots = slots_.get();
     const Key* const known = keys_.data();
@@ -80,26 +80,27 @@ class Table {
     }
     // [guide: end]
   }
-  /// numbers[i] ← that of keys[i], or kNone.
+  /// numbers[i] ← the number of keys[i], or kNone.
   void find(const Key* keys, std::int64_t n, std::uint32_t* numbers) const {
     for (std::int64_t i = 0; i < n; ++i) {
       std::uint64_t at = hash_of_key(by_, keys[i]) & mask_;
       while (slots_[at] != 0 && keys_[slots_[at] - 1] != keys[i]) at = (at + 1) & mask_;
-      numbers[i] = slots_[at] - 1;  // of an empty slot kNone
+      numbers[i] = slots_[at] - 1;  // kNone for an empty slot
     }
   }
-  /// The same for add() alone.
+  /// Reserves memory for `more` keys if only add() is used.
   void reserve_keys(std::int64_t more) {
     keys_.reserve(size_ + more, size_);
     firsts_.reserve(size_ + more, size_);
   }
-  /// A key that is none of these, which somebody else finds: see find_added().
+  /// Adds a new key that the caller finds by other means; see find_added().
   std::uint32_t add(Key key, std::int64_t row) {
     keys_[size_] = key;
     firsts_[size_] = row;
     return static_cast<std::uint32_t>(size_++);
   }
-  /// From now on the table finds those that were added to an empty one by add() alone, and so many more fit.
+  /// Makes number() and find() work after keys were added to an empty table only by add(). Reserves memory for `more`
+  /// keys.
   void find_added(std::int64_t more) {
     const std::int64_t before = slots_count_;
     reserve(more);
@@ -122,7 +123,7 @@ class Table {
   }
 
   Secret by_ = secret();
-  std::unique_ptr<std::uint32_t[]> slots_;  ///< numbers and 1; 0: empty. At least half of them are.
+  std::unique_ptr<std::uint32_t[]> slots_;  ///< 1 + the number; 0: empty. At least half of them are empty.
   std::int64_t slots_count_ = 0;
   std::uint64_t mask_ = 0;
   GrowingBuffer<Key> keys_;
@@ -130,7 +131,7 @@ class Table {
   std::int64_t size_ = 0;
 };
 
-/// A table's groups: totals, and where they are asked for counts.
+/// A table's groups: totals, and counts if requested.
 template <class Key>
 class GroupTotals {
  public:
@@ -146,7 +147,7 @@ class GroupTotals {
   [[nodiscard]] const std::byte* totals() const { return reinterpret_cast<const std::byte*>(totals_.data()); }
   [[nodiscard]] const std::int64_t* counts() const { return counts_.data(); }
 
-  /// Rows from `first` on.
+  /// Folds n rows; the number of the first is `first`.
   void add(const Key* keys, const void* values, int value_size, std::int64_t first, std::int64_t n) {
     for (std::int64_t at = 0; at < n; at += kBlock) {
       const std::int64_t count = std::min(kBlock, n - at);
@@ -155,19 +156,19 @@ class GroupTotals {
       fold(static_cast<const std::byte*>(values) + at * value_size, numbers_, count);
     }
   }
-  /// The values of one block, whose groups' numbers are known.
+  /// Folds the values of one block, whose group numbers are known.
   void fold(const void* values, const std::uint32_t* numbers, std::int64_t n) {
     clear_new();
     folds_.fold(values, numbers, n, totals_.data());
     if (counted_) count_rows(numbers, n);
   }
-  /// The same of values[at[i]].
+  /// Folds values[at[i]] instead of values[i].
   void fold_at(const void* values, const std::int64_t* at, const std::uint32_t* numbers, std::int64_t n) {
     clear_new();
     folds_.fold_at(values, at, numbers, n, totals_.data());
     if (counted_) count_rows(numbers, n);
   }
-  /// What others have come to, first seen in row(i). `counts` may be null where nobody asks.
+  /// Merges totals of other groups, first seen in row(i). `counts` may be null if not requested.
   template <class Count, class Row>
   void merge(const Key* keys, const std::byte* totals, const Count* counts, std::int64_t n, Row row) {
     for (std::int64_t at = 0; at < n; at += kBlock) {
@@ -182,7 +183,7 @@ class GroupTotals {
   }
 
  private:
-  /// Groups that are new have the identity.
+  /// Sets the totals of new groups to the identity.
   void clear_new() {
     const std::int64_t size = table.size();
     if (cleared_ == size) return;
@@ -198,7 +199,7 @@ class GroupTotals {
   void count_rows(const std::uint32_t* numbers, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) ++counts_[numbers[i]];
   }
-  /// Memory of totals is aligned as the widest of them.
+  /// The alignment of the widest total.
   struct alignas(16) Aligned {
     std::byte bytes[16];
   };
@@ -212,7 +213,7 @@ class GroupTotals {
   std::uint32_t numbers_[kBlock];
 };
 
-/// f(std::type_identity<Key>{}) of the unsigned type that has the bits of a call's keys.
+/// Calls f(std::type_identity<Key>{}) with the unsigned type of the size of a call's keys.
 template <class F>
 auto visit_key(Type type, F f) {
   switch (size_of(type)) {

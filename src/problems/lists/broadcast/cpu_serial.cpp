@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/broadcast/cpu_serial.cpp: a loop over the lists, and in it one over the elements of each.
+// problems/lists/broadcast/cpu_serial.cpp: a loop over the lists, with an inner loop over the elements of each list.
 //
 // Idea   for each list i, for each j of its elements: out[k++] = j, or i, or values[i].
 // Cost   One pass: offsets read, an element each written. Work and depth n + elements.
 // Needs  Any CPU.
-// Limit  The exit of the inner loop, which is mispredicted once per short list, on one thread; outputs are read before they
-//        are written. cpu.staged has none of these.
+// Limit  The exit of the inner loop is mispredicted once per short list. One thread does all the work. Outputs are read
+//        before they are written. cpu.staged has none of these costs.
 // From   Awkward Array's awkward_ListArray_localindex.
 #include <cstddef>
 #include <type_traits>
@@ -18,7 +18,7 @@ namespace upsweep::impl::broadcast {
 
 namespace {
 
-/// A value that is moved without a look at it, from any address.
+/// A value that is copied without interpretation, from any address.
 template <std::size_t kSize>
 struct Bytes {
   std::byte bytes[kSize];
@@ -33,7 +33,8 @@ bool visit_size(std::int64_t size, F f) {
   return f(std::type_identity<Bytes<16>>{});
 }
 
-/// value(list, position) of every element. False where offsets decrease; nothing is written past the output's end.
+/// Writes value(list, position) for every element. Returns false if offsets decrease; never writes past the output's
+/// end.
 template <class Offsets, class E, class Value>
 bool write_lists(const Offsets& offsets, std::int64_t n, E* out, Value value) {
   const std::int64_t end = offsets(n);

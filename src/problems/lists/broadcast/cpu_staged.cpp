@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/broadcast/cpu_staged.cpp: short lists by a vector each into a stage in the core's first cache, which leaves by cache lines.
+// problems/lists/broadcast/cpu_staged.cpp: writes short lists with one vector each into a stage in L1, which is stored
+// by whole cache lines.
 //
-// Idea   A list's elements are written by as many vectors as it begins, most by one: no branch depends on its length, and the
-//        next list overwrites what was too much. All goes into a stage of 512 bytes, and whole lines leave it past the
-//        caches. Threads take equal shares of elements and lists, found by search.
-// Cost   Offsets read, an element each written without being read. Work n + elements/vector, depth the same by p.
+// Idea   A list is written with whole vectors, most lists with one. No branch depends on a list's length, and the next
+//        list overwrites the lanes past its end. All values go into a stage of 512 bytes. The stage is stored to memory
+//        by whole cache lines, past the caches. Threads process equal shares of elements and lists, found by search.
+// Cost   Offsets read; each element written without being read. Work n + elements/vector, depth that divided by p.
 // Needs  AVX-512, AVX2 or baseline.
-// Limit  The memory.
-// From   As cpu.staged of the pack ladder, which has the same stage.
+// Limit  Memory bandwidth.
+// From   cpu.staged of the pack ladder, which uses the same stage.
 #include <new>
 
 #include "cpu/list_runs.hpp"
@@ -17,7 +18,7 @@ namespace upsweep::impl::broadcast {
 
 namespace {
 
-/// The elements of all lists by append(stage, run, first list of it). Throws std::bad_alloc.
+/// Writes the elements of all lists by append(stage, run, first list of the run). Throws std::bad_alloc.
 template <class Offsets, class Append>
 bool write_shares(const Call& call, const Offsets& offsets, const Policy& policy, const cpu::PackKernels& kernels,
                   Append append) {
@@ -36,7 +37,8 @@ bool write_kind(const Call& call, const Offsets& offsets, const Policy& policy) 
   switch (call.kind) {
     case Kind::local_index:
       return write([&](cpu::Stage& stage, const cpu::ListRun& run, std::int64_t) {
-        // A list that has begun starts within it.
+        // The rest of a list from an earlier work unit has `starts`: the position in the list at which counting
+        // resumes.
         return run.starts == nullptr ? kernels.local_index(stage, run) : kernels.count_up(stage, run);
       });
     case Kind::parents:
@@ -62,11 +64,11 @@ Status run(const Call& call, const Policy& policy) noexcept try {
 }  // namespace
 
 extern const Rung cpu_staged{.info = {.id = "cpu.staged",
-                                      .idea = "short lists by a vector each, staged, stored by cache lines",
+                                      .idea = "one vector per short list, staged, stored by cache lines",
                                       .needs = "AVX2, AVX-512 or baseline",
                                       .traffic = kOnePass,
                                       .cost = "n + e/8, (n + e/8)/p",
-                                      .limit = "the memory"},
+                                      .limit = "memory bandwidth"},
                              .refusal = needs_isa,
                              .run = run};
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/broadcast/cuda_merge_path.cu: equal work units of a path of lists and elements, in which elements find their lists by bits.
+// problems/lists/broadcast/cuda_merge_path.cu: equal work units of a path of lists and elements; bits map elements to
+// their lists.
 //
-// Idea   Blocks take work units of as many places of the path, found by search, so that neither a long list nor many empty ones
-//        unbalance them. The work unit's lists set bits where they begin, by which elements find theirs; elements leave 16 bytes
-//        at a time. A list is checked in the work unit that it ends in.
-// Cost   Offsets read once for the bits, and once, by few threads, for the search; of broadcasts a value per list; an element
-//        each written. Depth that of a work unit of 2048 to 8192 places.
+// Idea   Blocks process work units of equal length on the path, found by search. Neither a long list nor many empty
+//        lists unbalance the blocks. In a work unit, each list sets a bit where it begins, and elements find their
+//        lists by these bits. Elements are stored 16 bytes at a time. A list is checked in the work unit in which it
+//        ends.
+// Cost   Offsets are read once for the bits, and once, by few threads, for the search. A broadcast also reads one value
+//        per list. Each element is written once. Depth: one work unit of 2048 to 8192 path positions.
 // Needs  Any GPU. 8 bytes of scratch per work unit.
-// Limit  The memory; of short lists the bits in shared memory.
+// Limit  Memory bandwidth; for short lists the bits in shared memory.
 // From   cuda/list_path.cuh, which names its sources.
 #include "problems/lists/broadcast/rung.hpp"
 
@@ -32,7 +34,7 @@ struct ListValue : gpu::ArraySink<E, kTogether> {
 };
 
 struct PathScratch {
-  /// Of as many work units as there may be of any element.
+  /// Scratch for the maximum number of work units that an element type may need.
   PathScratch(const Call& call, void* memory)
       : parts(memory), path(gpu::units_of(call.lists.count, call.capacity, gpu::PositionSink::kUnit), parts) {}
 
@@ -81,8 +83,8 @@ extern const Rung cuda_merge_path{.info = {.id = "cuda.merge_path",
                                            .idea = "equal work units of lists and elements; lists found by bits",
                                            .needs = "any GPU",
                                            .traffic = kOnePass,
-                                           .cost = "n + e, that of 2048 places",
-                                           .limit = "the memory; of short lists the bits in shared memory"},
+                                           .cost = "n + e, 2048 positions",
+                                           .limit = "memory bandwidth; for short lists the bits in shared memory"},
                                   .run = launch,
                                   .workspace = workspace};
 

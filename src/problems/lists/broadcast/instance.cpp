@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/broadcast/instance.cpp: the problem as the climber sees it: lists, what is written for each of their elements, and
-// whether it is right.
+// problems/lists/broadcast/instance.cpp: makes the lists of a ladder run, calls the rungs, and checks what they write
+// for each element.
 #include <string>
 #include <utility>
 
@@ -12,7 +12,7 @@
 namespace upsweep::impl::broadcast {
 namespace {
 
-constexpr std::string_view kWritten[] = {"local-index", "parents", "values"};  // as Kind has them
+constexpr std::string_view kWritten[] = {"local-index", "parents", "values"};  // in the order of Kind
 
 class BroadcastInstance final : public Instance {
  public:
@@ -42,7 +42,7 @@ class BroadcastInstance final : public Instance {
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
     const auto ran = detail::run_broadcast(policy, call_of(at, n));
-    status_ = {.first_bad = kNoIndex, .total = ran.total, .code = Code::ok};  // it would have thrown
+    status_ = {.first_bad = kNoIndex, .total = ran.total, .code = Code::ok};  // an error would have thrown
     return ran.rung;
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
@@ -103,7 +103,7 @@ constexpr InputInfo kInputs[] = {{.name = "OFFSETS", .type = Type::int64, .whole
 constexpr SettingInfo kSettings[] = {
     kListSetting,
     {.name = "write",
-     .help = "of every element its position in its list, its list, or a value of that (default: local-index)",
+     .help = "what to write for each element: its position, its list, or the list's value (default: local-index)",
      .choices = kWritten}};
 
 void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit& visit) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/broadcast/problem.cpp: the ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+// problems/lists/broadcast/problem.cpp: the ladder in order, the choice of a rung, and the public calls: validate, run,
+// throw failures as Errors.
 #include <limits>
 #include <string>
 
@@ -14,7 +15,7 @@
 namespace upsweep {
 namespace impl::broadcast {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, starting with the naive loop. Every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_staged, cuda_merge_path;
 
 constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_staged, &cuda_merge_path};
@@ -29,8 +30,8 @@ const Rung& choose(const Call& call, const Policy& policy) {
   return usable(call.launch != nullptr ? &cuda_merge_path : &cpu_staged, call, policy);
 }
 
-/// The call, checked before a list is looked at, with no lists instead of lists without elements, of which there may be more
-/// than a call takes. Throws what is wrong with it.
+/// Checks the call before any list is read, and throws an Error if it is invalid. If lists have no elements, there may
+/// be more lists than a call supports: then the returned call has no lists.
 Call require_call(Call call) {
   require_moved_size(call.element_size, "the array of values", Code::invalid_argument);
   if (call.kind == Kind::broadcast) detail::require_array(call.values, call.lists.count, "values");
@@ -41,7 +42,7 @@ Call require_call(Call call) {
   return call;
 }
 
-/// Throws for an output, of as many elements as it has capacity for, that overlaps an input.
+/// Throws if the output, `capacity` elements, overlaps an input.
 void require_apart(const Call& call) {
   CallArrays arrays;
   arrays.read(call.lists);
@@ -50,7 +51,7 @@ void require_apart(const Call& call) {
   arrays.require_apart();
 }
 
-/// Throws stop_before_start for the first list of decreasing offsets, if there is one.
+/// Throws stop_before_start for the first list whose offsets decrease, if there is one.
 template <class Offsets>
 void require_order(const Offsets& offsets, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -60,7 +61,7 @@ void require_order(const Offsets& offsets, std::int64_t n) {
   }
 }
 
-/// The elements of all lists. Throws where they are more than the output has capacity for, or int64 counts.
+/// Returns the number of elements of all lists. Throws if it exceeds the output's capacity or int64.
 std::int64_t total_of(const Call& call) {
   return visit_offsets(call.lists, [&](const auto& offsets) {
     const std::int64_t n = call.lists.count;
@@ -81,7 +82,7 @@ void require_memory(const gpu::Policy& policy, const Call& call) {
   if (call.out != nullptr) gpu::require_device_memory(call.out, policy.device, "the output");
 }
 
-/// Waits for the call. Returns the elements of all lists.
+/// Waits for the call. Returns the number of elements of all lists.
 std::int64_t await(const Call& call) {
   gpu::PackStatus status = {};
   gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
@@ -100,7 +101,7 @@ detail::BroadcastResult detail::run_broadcast(const Policy& policy, const Broadc
   require_policy(policy);
   BroadcastCall call = impl::broadcast::require_call(asked);
   const auto& rung = impl::broadcast::choose(call, policy);
-  call.capacity = impl::broadcast::total_of(call);  // more is not written, and need not be there
+  call.capacity = impl::broadcast::total_of(call);  // more is not written and need not be allocated
   impl::broadcast::require_apart(call);
   const Status status = rung.run(call, policy);
   if (status.code == Code::stop_before_start) {

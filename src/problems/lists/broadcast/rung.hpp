@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/broadcast/rung.hpp: what the files of the rungs declare their rows with.
+// problems/lists/broadcast/rung.hpp: types and constants that the files of the rungs share.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,11 @@ namespace upsweep::impl::broadcast {
 
 using Call = detail::BroadcastCall;
 using Kind = Call::Kind;
-/// On the CPU `capacity` is what all lists have when a rung runs. Offsets that decrease are found on the way: a rung then
-/// returns stop_before_start, without the list.
+/// On the CPU, `capacity` is the number of elements of all lists when a rung runs. A rung finds decreasing offsets
+/// while it writes. It then returns stop_before_start without naming the list.
 using Rung = upsweep::Rung<const Call>;
 
-/// The ladder, from the naive loop up.
+/// The ladder, starting with the naive loop.
 std::vector<RungInfo> rungs();
 
 inline constexpr const char* kOnePass = "offsets read, an element each written";

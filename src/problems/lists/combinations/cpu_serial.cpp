@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/combinations/cpu_serial.cpp: nested loops over the elements of each list, one for each position of a tuple.
+// problems/lists/combinations/cpu_serial.cpp: nested loops over the elements of each list, one for each position of a
+// tuple.
 //
-// Idea   The loop for a position begins past the element that the position before it has (with replacement: at it; of a cartesian
-//        product at the list's first); the innermost one writes the tuple.
-// Cost   A step per position and tuple, and a loop that ends for each of the others. Depth the same.
+// Idea   One loop per position of a tuple. It begins after the element of the previous position (with replacement: at
+//        that element; for a cartesian product: at its list's first element). The innermost loop writes the tuple.
+// Cost   One step per position and tuple. Every loop except the innermost also ends once per prefix. Depth equals work.
 // Needs  Any CPU.
-// Limit  A loop over one to three elements ends with a mispredicted branch, several times per list; one store at a time, on one
-//        thread. cpu.shares takes the tuples of short lists from a table.
+// Limit  A loop over one to three elements ends with a mispredicted branch, several times per list. One thread stores
+//        one value at a time. cpu.shares takes the tuples of short lists from a table.
 // From   Awkward Array's awkward_ListArray_combinations.
 #include <new>
 
@@ -23,7 +24,7 @@ struct Loops {
   std::int64_t written;
 
   // [guide: loops]
-  /// The loops from position d on, in list i.
+  /// Runs the loops from position d on, in list i.
   void from_position(std::int64_t d, std::int64_t i) {
     if (d == call.n) return write();
     const cpu::ListBlock& lists = work_unit.at(d);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/combinations/cpu_shares.cpp: tuples of short lists from a table, by whole vectors; threads take shares of what is written.
+// problems/lists/combinations/cpu_shares.cpp: tuples of short lists from a table, by whole vectors; threads share the
+// tuples.
 //
-// Idea   The tuples of a list of up to 15 elements, as far as they are at most 64, are those of the table for its length plus its
-//        start. Others are walked through in runs in which the last position alone grows. Work is split by tuples,
-//        wherever in a list that is: the list is found by bisection, and so is the tuple in it. Tuples are gathered in
-//        the core's own cache, and leave it past the caches where the outputs are too large for these.
-// Cost   Bounds are read three times (counted, offsets, tuples), the tuples written once. Work n/8 per tuple where lists are short
-//        or very long; depth that of 65,536 tuples.
+// Idea   A list of up to 15 elements with at most 64 tuples takes its tuples from a table for its length and adds its
+//        start. Other lists are walked in runs of tuples in which only the last position grows. Work is split by
+//        tuples, also within a list: a binary search finds the list, and another one the tuple in it. Tuples are
+//        gathered in the core's L1/L2 cache. If the outputs do not fit the caches, stores bypass the caches.
+// Cost   Bounds are read three times (counts, offsets, tuples), the tuples written once. Work n/8 per tuple if lists
+//        are short or very long; depth that of 65,536 tuples.
 // Needs  AVX-512, AVX2 or baseline.
-// Limit  The memory. Runs of a few elements: cartesian products of short lists, and middling lists with n > 2.
+// Limit  Memory bandwidth. Runs of a few elements: cartesian products of short lists, and medium lists with n > 2.
 // From   Own.
 #include <algorithm>
 #include <atomic>
@@ -30,15 +31,15 @@ namespace {
 using cpu::kTableLists;
 using cpu::kTableTuples;
 
-/// Tuples of a share.
+/// Number of tuples of a share.
 constexpr std::int64_t kShare = cpu::tuning::kCombinations.work_unit;
-/// Positions and lists of a worker, at least.
+/// Minimum number of positions and lists per worker.
 constexpr std::int64_t kWork = cpu::tuning::kCombinations.work;
-/// Tuples that are gathered before they are written.
+/// Number of tuples that are gathered before they are written.
 constexpr std::int64_t kGathered = cpu::tuning::kCombinations.gathered;
-/// Outputs of so many bytes go past the caches: less may be read from them soon.
+/// Outputs of this many bytes or more are stored past the caches. Smaller outputs may be read again soon.
 constexpr std::int64_t kNonTemporalBytes = cpu::tuning::kBlocks.non_temporal_bytes;
-/// Tuples of more positions have no table.
+/// Maximum number of positions of a tuple for which a table is made.
 constexpr std::int64_t kTablePositions = cpu::tuning::kCombinations.table_positions;
 /// Calls with fewer tuples do not use a table.
 constexpr std::int64_t kLeastWithTable = cpu::tuning::kCombinations.table_tuples;
@@ -75,7 +76,7 @@ class Table {
   std::vector<std::int64_t> positions_;
 };
 
-/// What a worker writes tuples by. Throws std::bad_alloc where it is made.
+/// Writes the tuples of one worker. The constructor throws std::bad_alloc.
 class Writer {
  public:
   Writer(const Call& call, const Table& table, Isa isa, TupleWorkUnit& work_unit)
@@ -90,7 +91,7 @@ class Writer {
     for (std::int64_t d = 0; d < call.n; ++d) rows_.push_back(gathered_.get() + d * kRow);
   }
 
-  /// Tuples first … last - 1 of the call, of which there are some.
+  /// Writes tuples first … last - 1 of the call; there is at least one.
   void write_tuples(std::int64_t first, std::int64_t last) {
     const auto& starts = call_.plan->first_tuple;
     std::int64_t which = std::upper_bound(starts.begin(), starts.end(), first) - starts.begin() - 1;
@@ -108,7 +109,7 @@ class Writer {
  private:
   static constexpr std::int64_t kRow = kGathered + kTableTuples;
 
-  /// The lists of the work unit from its tuple number `skipped` on, until none is left to write.
+  /// Writes the lists of the work unit from its tuple number `skipped` on, until no tuple of the share is left.
   void write_work_unit(std::int64_t skipped) {
     std::int64_t i = 0;
     while (i < work_unit_.count() && skipped >= work_unit_.tuples(i)) skipped -= work_unit_.tuples(i++);
@@ -123,7 +124,7 @@ class Writer {
     }
   }
 
-  /// Whole lists from i on that the table has; how many.
+  /// Writes whole lists from i on as long as the table has them. Returns their number.
   std::int64_t write_short_lists(std::int64_t i) {
     if (gathered_count_ > kGathered - kTableTuples) flush();
     const std::int64_t before = gathered_count_;
@@ -134,7 +135,7 @@ class Writer {
     return done;
   }
 
-  /// The tuples of list i from number `skipped` on.
+  /// Writes the tuples of list i from number `skipped` on.
   void write_list(std::int64_t i, std::int64_t skipped) {
     std::int64_t todo = std::min(work_unit_.tuples(i) - skipped, left_);
     if (todo <= 0) return;
@@ -154,7 +155,7 @@ class Writer {
     }
   }
 
-  /// By eights, as the buffer goes on past the end.
+  /// Writes eight elements at a time; the buffer is longer than its tuples.
   static void write_run(std::int64_t* to, std::int64_t count, std::int64_t first, bool grows) {
     const std::int64_t step = grows ? 1 : 0;
     for (std::int64_t k = 0; k < count; k += 8) {
@@ -187,11 +188,11 @@ class Writer {
   std::unique_ptr<std::int64_t[]> gathered_;
   std::vector<std::int64_t*> rows_;
   std::int64_t gathered_count_ = 0;  // tuples in rows_
-  std::int64_t next_ = 0;            // where the first of them goes
+  std::int64_t next_ = 0;            // output position of the first of them
   std::int64_t left_ = 0;            // tuples of the share that are not in rows_ yet
 };
 
-/// The offsets of the lists of work unit number `which`.
+/// Writes the offsets of the lists of work unit number `which`.
 void write_offsets(const Call& call, TupleWorkUnit& work_unit, std::int64_t which) {
   (void)work_unit.read(which);
   std::int64_t total = call.plan->first_tuple[static_cast<std::size_t>(which)];
@@ -202,12 +203,12 @@ void write_offsets(const Call& call, TupleWorkUnit& work_unit, std::int64_t whic
   }
 }
 
-/// Buffers for tuples, which may be of very many positions, are made where there are some to write.
+/// Buffers are made only if there are tuples to write, because a tuple may have very many positions.
 Status run(Call& call, const Policy& policy) noexcept try {
   const std::int64_t work_units = call.offsets == nullptr ? 0 : work_unit_count(call);
   const std::int64_t shares = call.out == nullptr ? 0 : cpu::ceil_div(call.total, kShare);
   if (call.offsets != nullptr) call.offsets[list_count(call)] = call.total;
-  // The threads that it is worth; what overflows is enough for all.
+  // The work determines the number of threads. If it overflows, it is enough for all threads.
   std::int64_t work = list_count(call);
   if (shares > 0) work += std::min(call.total, std::int64_t{1} << 40) * std::min<std::int64_t>(call.n, 64);
   const std::optional<Table> table = shares > 0 ? std::optional<Table>(std::in_place, call) : std::nullopt;
@@ -244,7 +245,7 @@ extern const Rung cpu_shares{.info = {.id = "cpu.shares",
                                       .needs = "AVX2, AVX-512 or baseline",
                                       .traffic = "lists read, tuples written",
                                       .cost = "t·n/8, t·n/(8p) for lists of up to 15 elements and 64 tuples",
-                                      .limit = "the memory"},
+                                      .limit = "memory bandwidth"},
                              .refusal = refusal,
                              .run = run};
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/combinations/cuda_merge_path.cu: tuples are counted, and then each is found from its number in its list.
+// problems/lists/combinations/cuda_merge_path.cu: counts the tuples, then computes each from its number in its list.
 //
-// Idea   Counts of tuples become offsets by a scan. Then blocks take equal work units of lists and tuples, so that a long list or many
-//        empty ones unbalance nothing. A tuple's number, counted from the list's last, is C(b1, n) + C(b2, n - 1) + … + C(bn, 1)
-//        for one b1 > b2 > … > bn, and these are how far its elements are from the list's end: the greatest b at a time that
-//        fits. For the last three they are roots, before these found by bisection of a table. Of a cartesian product they
-//        are digits of the number.
-// Cost   Per list 40 bytes for counts and offsets, and 8 for the path; tuples written once. Work 1 per tuple of up to 3,
-//        n log(length) of longer ones.
+// Idea   A scan turns counts of tuples into offsets. Then blocks process equal work units of lists and tuples: neither
+//        a long list nor many empty lists unbalance them. A tuple's number, counted from the list's last tuple, is
+//        C(b1, n) + C(b2, n - 1) + … + C(bn, 1) for exactly one b1 > b2 > … > bn. These b are the distances of the
+//        tuple's elements from the list's end. Each step finds the largest b that fits. For the last three positions, b
+//        is computed as a root. For earlier positions, a binary search in a table finds b. In a cartesian product, the
+//        positions of the elements are the digits of the number.
+// Cost   Per list 40 bytes for counts and offsets, and 8 for the path. Tuples are written once. Work 1 per tuple of up
+//        to 3 positions, n log(length) per longer tuple.
 // Needs  Any GPU.
-// Limit  Of 2 and 3 positions the memory; of more the bisection.
+// Limit  Memory bandwidth for pairs and triples (2 and 3 positions); the binary search for larger tuples.
 // From   Combinatorial number system (Knuth, "The Art of Computer Programming", 7.2.1.3); path: cuda/list_path.cuh.
 #include "problems/lists/combinations/rung.hpp"
 
@@ -31,18 +32,18 @@ using gpu::MovedLists;
 using Number = unsigned long long;
 __extension__ using Wide = unsigned __int128;
 
-// ------------------------------------------------------------------------------------------------------------- binomials
+// ----------------------------------------------------------------------------------------------------------- binomials
 
-/// More than int64 counts.
+/// Represents every count that does not fit int64.
 constexpr Number kTooMany = Number{1} << 63;
 
-/// How many ways there are to choose k of `size`, at most kTooMany.
+/// Returns the number of ways to choose k of `size` elements, at most kTooMany.
 __device__ Number choose_of(Number size, Number k) {
   if (k > size) return 0;
   if (k > size - k) k = size - k;
   Number ways = 1;
   for (Number j = 1; j <= k; ++j) {
-    const Wide product = Wide{ways} * (size - j + 1);  // is j times so many choose j, which grows with j
+    const Wide product = Wide{ways} * (size - j + 1);  // = j * C(size, j), which grows with j
     if (static_cast<Number>(product >> 64) >= j) return kTooMany;
     const bool is_short = product >> 64 == 0;
     ways = is_short ? static_cast<Number>(product) / j : static_cast<Number>(product / j);
@@ -51,18 +52,18 @@ __device__ Number choose_of(Number size, Number k) {
   return ways;
 }
 
-/// b choose 2, and b choose 3 where that is less than 2^64.
+/// Return b choose 2, and b choose 3 if it is less than 2^64.
 __device__ __forceinline__ Number two_of(Number b) { return b % 2 == 0 ? b / 2 * (b - 1) : (b - 1) / 2 * b; }
 __device__ __forceinline__ Number three_of(Number b) {
   const Number pairs = two_of(b);
   return pairs % 3 == 0 ? pairs / 3 * (b - 2) : (b - 2) / 3 * pairs;
 }
 
-/// Numbers below this and 8 times as much are floats.
+/// Below this limit, a float is exact enough for a number and for 8 times the number.
 constexpr Number kFloats = Number{1} << 20;
 
 // [guide: root]
-/// The greatest b with b choose 2, or 3, not above `number`: a root, and what it is off by in floating point.
+/// Returns the largest b with b choose 2 (or 3) <= `number`: a floating-point root, corrected by its rounding error.
 __device__ __forceinline__ Number greatest_two(Number number) {
   Number b = number < kFloats ? static_cast<Number>((sqrtf(static_cast<float>(8 * number + 1)) + 1) / 2)
                               : static_cast<Number>((sqrt(8 * static_cast<double>(number) + 1) + 1) / 2);
@@ -72,7 +73,7 @@ __device__ __forceinline__ Number greatest_two(Number number) {
 }
 // [guide: end]
 __device__ __forceinline__ Number greatest_three(Number number) {
-  // Of b - 1 the cube, less itself, is 6 times as many.
+  // The cube of b - 1, minus b - 1, is 6 times b choose 3.
   Number b = 1 + (number < kFloats ? static_cast<Number>(cbrtf(static_cast<float>(6 * number)))
                                    : static_cast<Number>(cbrt(6 * static_cast<double>(number))));
   if (b < 2) b = 2;
@@ -81,7 +82,7 @@ __device__ __forceinline__ Number greatest_three(Number number) {
   return b;
 }
 
-/// Binomials of which tuples of more than three are made: of sizes and counts up to these, as far as there are tuples so long.
+/// Size of the table of binomials for tuples of more than three positions: list sizes and counts up to these.
 constexpr std::int64_t kTableSizes = 1024;
 constexpr std::int64_t kTableCounts = 32;
 
@@ -103,8 +104,8 @@ __global__ void __launch_bounds__(kSmallThreads) fill_binomials(Number* table, s
   table[at] = choose_of(static_cast<Number>(at % kTableSizes), static_cast<Number>(at / kTableSizes));
 }
 
-// ---------------------------------------------------------------------------------------------------------------- counts
-// Of list i as launch_offsets() wants it: below 0 where the list is bad, or its tuples are more than int64 counts.
+// -------------------------------------------------------------------------------------------------------------- counts
+// Count of list i as launch_offsets() expects it: below 0 if the list is bad or its tuples exceed int64.
 
 struct CombinationCounts {
   MovedLists lists;
@@ -127,7 +128,7 @@ struct ProductCounts {
   std::int64_t n;
 
   __device__ std::int64_t operator()(std::int64_t i) const {
-    Number product = 1;  // too many times none are none
+    Number product = 1;  // kTooMany times 0 is 0
     for (std::int64_t d = 0; d < n; ++d) {
       const std::int64_t length = inputs[d].at(i).length;
       if (length < 0) return -1;
@@ -157,9 +158,9 @@ __global__ void conclude_counts(const __grid_constant__ Counts counts, std::int6
   *status = {bad, 0, code == Code::ok ? Code::overflow : code};
 }
 
-// ---------------------------------------------------------------------------------------------------------------- tuples
+// -------------------------------------------------------------------------------------------------------------- tuples
 
-/// Offsets that were made here, of lists that are good.
+/// Offsets that this call has made from valid lists.
 struct TupleOffsets {
   static constexpr Code kTooFar = Code::overflow;
   const std::int64_t* data;
@@ -175,7 +176,7 @@ struct TupleSink {
   __device__ static int skew(std::int64_t) { return 0; }
 };
 
-/// A tuple as its list's end sees it: where that is, and its number, counted from the list's last.
+/// A tuple as seen from its list's end: the end's position, and the tuple's number, counted from the list's last tuple.
 struct FromEnd {
   std::int64_t end;
   Number number;
@@ -185,7 +186,7 @@ struct FromEnd {
     const gpu::Extent extent = lists.at(list);
     end = extent.start + extent.length;
   }
-  /// The element that is chosen by b among k that are left to choose.
+  /// Returns the element that b selects when k elements are left to choose.
   [[nodiscard]] __device__ __forceinline__ std::int64_t element(Number b, std::int64_t k, bool replacement) const {
     return end - 1 - static_cast<std::int64_t>(b) + (replacement ? k - 1 : 0);
   }
@@ -196,7 +197,7 @@ struct Tuple {
   std::int64_t at[kCount];
 };
 
-/// Of two or three positions.
+/// Writes tuples of two or three positions.
 template <int kCount>
 struct ShortTuples : TupleSink {
   static_assert(kCount == 2 || kCount == 3);
@@ -226,13 +227,13 @@ struct ShortTuples : TupleSink {
   }
 };
 
-/// A tuple that is worked out as it is written.
+/// A tuple that is computed while it is written.
 struct TupleNumber {
   std::int64_t list;
   std::int64_t rank;
 };
 
-/// Of any number of positions.
+/// Writes tuples of any number of positions.
 struct LongTuples : TupleSink {
   using Item = TupleNumber;
 
@@ -250,7 +251,7 @@ struct LongTuples : TupleSink {
     FromEnd from(lists, offsets, items[0].list, element);
     std::int64_t past = lists.at(items[0].list).length + (replacement ? n - 1 : 0);
     for (std::int64_t k = n; k > 0; --k) {
-      // Of k - 1 elements k cannot be chosen.
+      // It is impossible to choose k of k - 1 elements.
       const std::int64_t low =
           gpu::last_where(k - 1, past - 1, [&](std::int64_t m) { return binomials(m, k) <= from.number; });
       out[n - k][element] = from.element(static_cast<Number>(low), k, replacement);
@@ -260,7 +261,7 @@ struct LongTuples : TupleSink {
   }
 };
 
-/// Of cartesian products.
+/// Writes cartesian products.
 struct Products : TupleSink {
   using Item = TupleNumber;
 
@@ -287,9 +288,10 @@ struct Products : TupleSink {
   }
 };
 
-// ----------------------------------------------------------------------------------------------------------------- memory
+// -------------------------------------------------------------------------------------------------------------- memory
 
-/// What a launch carries to the device's memory: a graph keeps it, as it would not keep an array of the host's.
+/// Bytes that a launch passes to device memory as a kernel argument. A graph stores them; it would not store a host
+/// array.
 struct Carried {
   static constexpr std::int64_t kBytes = 2048;
   alignas(8) std::byte bytes[kBytes];
@@ -343,7 +345,7 @@ struct TuplesScratch {
   std::int64_t table_counts = 0;
 };
 
-// ------------------------------------------------------------------------------------------------------------------ calls
+// --------------------------------------------------------------------------------------------------------------- calls
 
 MovedLists lists_of(const detail::ListsOf& input) { return {input.lists, input.content}; }
 
@@ -421,8 +423,8 @@ extern const Rung cuda_merge_path{.info = {.id = "cuda.merge_path",
                                            .idea = "equal work units of lists and tuples; roots",
                                            .needs = "any GPU",
                                            .traffic = "lists read, tuples written",
-                                           .cost = "t·n for n up to 3, else t·n·log(length); a constant each",
-                                           .limit = "the memory; past 3 positions the bisection"},
+                                           .cost = "t·n for n up to 3, otherwise t·n·log(length); a constant each",
+                                           .limit = "memory bandwidth; past 3 positions the binary search"},
                                   .run = launch,
                                   .workspace = workspace};
 

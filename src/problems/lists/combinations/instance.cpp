@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/combinations/instance.cpp: the problem as the climber sees it: lists, the calls, and whether tuples are right.
+// problems/lists/combinations/instance.cpp: makes the lists of a ladder run, calls the rungs, and checks their tuples.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -21,7 +21,7 @@ class PairsInstance final : public Instance {
     total_ = combinations_offsets(seq, Lists(lists_), lists_.back(), 2, replacement, offsets_.data()).total;
     if (total_ > kMostTuples) {
       throw Error(Code::invalid_argument, grouped(total_) +
-                                              " pairs are more than a ladder is climbed on: take fewer "
+                                              " pairs exceed the maximum of a ladder: take fewer "
                                               "elements");
     }
     left_ = cpu::Pages<std::int64_t>(std::max<std::int64_t>(total_, 1));
@@ -46,7 +46,7 @@ class PairsInstance final : public Instance {
     std::int64_t* const out[] = {static_cast<std::int64_t*>(at[2]), static_cast<std::int64_t*>(at[3])};
     const auto made = upsweep::combinations(policy, lists_within(at, n), n, 2, replacement_,
                                             static_cast<std::int64_t*>(at[1]), out, total_);
-    status_ = {.first_bad = kNoIndex, .total = made.total, .code = Code::ok};  // it would have thrown
+    status_ = {.first_bad = kNoIndex, .total = made.total, .code = Code::ok};  // an error would have thrown
     return made.rung;
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {

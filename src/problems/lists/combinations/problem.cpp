@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/combinations/problem.cpp: the ladder in order, which rung runs a call, and the calls: lists checked, tuples counted, run,
-// failures as Errors.
+// problems/lists/combinations/problem.cpp: the ladder in order, the choice of a rung, and the public calls: check
+// lists, count tuples, run, throw failures as Errors.
 #include <atomic>
 #include <new>
 #include <string>
@@ -18,7 +18,7 @@
 namespace upsweep {
 namespace impl::combinations {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, starting with the naive loop. Every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_shares, cuda_merge_path;
 
 constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_shares, &cuda_merge_path};
@@ -74,10 +74,10 @@ const Rung& choose(const Call& call, const Policy& policy) {
   return usable(call.launch != nullptr ? &cuda_merge_path : &cpu_shares, call, policy);
 }
 
-/// The tuples of the first `lists` lists of a work unit after `before` others, or where they no longer fit.
+/// The number of tuples of the first `lists` lists of a work unit after `before` others, or the list that overflows.
 struct Count {
   std::int64_t total = 0;
-  std::int64_t overflow = kNoIndex;  ///< the list with which they do not
+  std::int64_t overflow = kNoIndex;  ///< the list whose tuples exceed int64
 };
 Count count_of(const TupleWorkUnit& work_unit, std::int64_t lists, std::int64_t before) {
   std::int64_t total = before;
@@ -89,8 +89,7 @@ Count count_of(const TupleWorkUnit& work_unit, std::int64_t lists, std::int64_t 
 }
 
 [[noreturn]] void throw_overflow(std::int64_t list) {
-  throw Error(Code::overflow, "list " + std::to_string(list) + ": with its tuples there are more than int64 counts",
-              list);
+  throw Error(Code::overflow, "list " + std::to_string(list) + ": the total number of tuples exceeds int64", list);
 }
 
 [[noreturn]] void throw_bad_list(const Call& call, std::int64_t list) {
@@ -104,13 +103,13 @@ Count count_of(const TupleWorkUnit& work_unit, std::int64_t lists, std::int64_t 
   throw_changed("list " + std::to_string(list));
 }
 
-/// Work units of lists that a worker checks, at least.
+/// Minimum number of work units of lists that a worker checks.
 constexpr std::int64_t kLeastWorkUnits = cpu::tuning::kCombinations.least_work_units;
 
-constexpr std::int64_t kOverflow = -1;  ///< instead of a work unit's tuples
+constexpr std::int64_t kOverflow = -1;  ///< replaces the number of tuples of a work unit
 
-/// The tuples of every work unit, one place on; up to that with the first bad list, which is returned. Throws
-/// std::bad_alloc.
+/// Writes the number of tuples of work unit i to tuples[i + 1], up to the work unit with the first bad list. Returns
+/// that list. Throws std::bad_alloc.
 std::int64_t count_work_units(const Call& call, const Policy& policy, std::vector<std::int64_t>& tuples) {
   cpu::LowestIndex first_bad;
   std::atomic<bool> no_memory{false};
@@ -131,7 +130,7 @@ std::int64_t count_work_units(const Call& call, const Policy& policy, std::vecto
   return first_bad.get();
 }
 
-/// Checks the lists and counts their tuples. Throws the Error of the first bad list, std::bad_alloc.
+/// Checks the lists and counts their tuples. Throws the Error of the first bad list, or std::bad_alloc.
 TuplesPlan make_plan(const Call& call, const Policy& policy) {
   TuplesPlan plan{std::vector<std::int64_t>(static_cast<std::size_t>(work_unit_count(call)) + 1)};
   auto& tuples = plan.first_tuple;
@@ -152,7 +151,7 @@ TuplesPlan make_plan(const Call& call, const Policy& policy) {
 void require_arrays(const Call& call, detail::ArraysAre arrays = detail::ArraysAre::there) {
   if (call.inputs.empty() || call.n < 1) {
     throw Error(Code::invalid_argument, call.is_cartesian ? "a cartesian product needs at least one input"
-                                                          : "combinations are of 1 element or more");
+                                                          : "combinations need at least 1 element per tuple");
   }
   for (const detail::ListsOf& input : call.inputs) {
     if (input.content < 0) throw Error(Code::invalid_argument, "the length of the content must not be negative");
@@ -171,8 +170,8 @@ void require_out(const Call& call) {
   for (std::int64_t d = 0; d < call.n; ++d) detail::require_array(call.out[d], call.capacity, "an array of positions");
 }
 
-/// Throws for an output that overlaps an input, or another output, of which so many elements are written at most: of more
-/// capacity need not be backed by memory.
+/// Throws if an output overlaps an input or another output. Only the first `tuples` elements of an output are written;
+/// its remaining capacity need not be backed by memory.
 void require_apart(const Call& call, std::int64_t tuples) {
   CallArrays arrays;
   for (const detail::ListsOf& input : call.inputs) arrays.read(input.lists);
@@ -185,7 +184,7 @@ void require_apart(const Call& call, std::int64_t tuples) {
 
 // ---- On a GPU.
 
-/// Throws for an array of the call that is not the device's.
+/// Throws for an array of the call that is not in the device's memory.
 void require_device_arrays(const Call& call, int device) {
   for (const detail::ListsOf& input : call.inputs) gpu::require_device_lists(input.lists, device);
   if (call.offsets != nullptr) gpu::require_device_memory(call.offsets, device, "offsets");
@@ -195,7 +194,7 @@ void require_device_arrays(const Call& call, int device) {
   }
 }
 
-/// Throws what is wrong with a list on the device, which is bad in one of the inputs.
+/// Throws the error of a list on the device that is bad in one of the inputs.
 [[noreturn]] void throw_bad_on_device(const Call& call, std::int64_t list) {
   gpu::Stream stream = call.launch->stream;
   for (const detail::ListsOf& input : call.inputs) {
@@ -215,7 +214,7 @@ void require_device_arrays(const Call& call, int device) {
   throw_changed("list " + std::to_string(list));
 }
 
-/// Waits for the call, sets the total, and throws what is wrong.
+/// Waits for the call, sets the total, and throws the call's error, if any.
 void await(Call& call) {
   gpu::CombinationsStatus status = {};
   gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
@@ -247,7 +246,7 @@ std::string_view detail::run_combinations(const Policy& policy, CombinationsCall
   if (!status.ok()) throw_status(status, rung.info.id);
   return rung.info.id;
 } catch (const std::bad_alloc&) {
-  throw Error(Code::out_of_memory, "no memory left to count the tuples in");
+  throw Error(Code::out_of_memory, "no memory left to count the tuples");
 }
 
 std::string_view detail::run_combinations(const gpu::Policy& policy, CombinationsCall& call) {

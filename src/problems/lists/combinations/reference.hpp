@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/combinations/reference.hpp: the one answer that every rung of combinations and cartesian products is checked against.
+// problems/lists/combinations/reference.hpp: the reference answer that all rungs of combinations and cartesian products
+// are checked against.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +12,20 @@
 
 namespace upsweep::impl::combinations {
 
-/// The tuples of one list after another, each made from the one before it.
+/// Makes the tuples of one list after another, each from the previous tuple.
 class ExpectedTuples {
  public:
   enum class Kind : std::uint8_t { without_replacement, with_replacement, cartesian };
 
   ExpectedTuples(Kind kind, std::int64_t n) : kind_(kind), tuple_(static_cast<std::size_t>(n)) {}
 
-  /// Goes to the first tuple of a list: `starts` and `stops` of every position. False where there is none.
+  /// Moves to the first tuple of a list with `starts` and `stops` for every position. Returns false if there is none.
   bool first(std::vector<std::int64_t> starts, std::vector<std::int64_t> stops) {
     starts_ = std::move(starts);
     stops_ = std::move(stops);
     return fill_from(0);
   }
-  /// Goes to the next one, if there is one: the last position that can be greater is, by one, with the least after it.
+  /// Moves to the next tuple, if there is one: adds 1 to the last position that can grow, and resets those after it.
   bool next() {
     for (std::size_t d = tuple_.size(); d-- > 0;) {
       const std::vector<std::int64_t> before = tuple_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/combinations/rung.hpp: what the files of the ladder's rungs declare their rows with, and what they know of the lists.
+// problems/lists/combinations/rung.hpp: types and functions that the files of the rungs share.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,32 @@ namespace upsweep::impl::combinations {
 using Call = detail::CombinationsCall;
 using Rung = upsweep::Rung<Call>;
 
-/// The ladder, from the naive loop up.
+/// The ladder, starting with the naive loop.
 std::vector<RungInfo> rungs();
 
-/// What was found out when the lists were checked.
+/// Results of the pass that checks the lists.
 struct TuplesPlan {
-  std::vector<std::int64_t> first_tuple;  ///< of every work unit of lists, and past the last
+  std::vector<std::int64_t> first_tuple;  ///< first tuple of every work unit of lists, and the total at the end
 };
 
 inline std::int64_t list_count(const Call& call) { return call.inputs.front().lists.count; }
 inline std::int64_t work_unit_count(const Call& call) { return cpu::list_blocks(call.inputs.front().lists); }
 
-/// A work unit of lists of every input, and how many tuples they have.
+/// A work unit of lists of every input, and the number of tuples of each list.
 class TupleWorkUnit {
  public:
   /// Throws std::bad_alloc.
   TupleWorkUnit(const Call& call, Isa isa);
 
-  /// Reads work unit number `which`, up to the first list that is bad in any input: returns that, or kNoIndex.
+  /// Reads work unit number `which`, up to the first list that is bad in any input. Returns this list, or kNoIndex.
   std::int64_t read(std::int64_t which);
 
   [[nodiscard]] std::int64_t count() const { return inputs_.front().count; }
-  /// Tuples of list i; kNoIndex: more than int64 counts.
+  /// Number of tuples of list i; kNoIndex if it exceeds int64.
   [[nodiscard]] std::int64_t tuples(std::int64_t i) const { return tuples_[static_cast<std::size_t>(i)]; }
-  /// Of input d.
+  /// The lists of input d.
   [[nodiscard]] const cpu::ListBlock& input(std::int64_t d) const { return inputs_[static_cast<std::size_t>(d)]; }
-  /// That of position d of a tuple.
+  /// The lists for position d of a tuple.
   [[nodiscard]] const cpu::ListBlock& at(std::int64_t d) const { return input(call_.is_cartesian ? d : 0); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/combinations/tuples.hpp: how many tuples there are, and a walk through those of one list from any of them on.
+// problems/lists/combinations/tuples.hpp: counts tuples, and walks the tuples of one list from any tuple on.
 #pragma once
 
 #include <algorithm>
@@ -13,21 +13,21 @@
 
 namespace upsweep::impl::combinations {
 
-/// Ways to choose n of so many elements; kNoIndex where they are more than int64 counts.
+/// Returns the number of ways to choose n of `elements` elements, or kNoIndex if it exceeds int64.
 inline std::int64_t combinations_of(std::int64_t elements, std::int64_t n, bool replacement) {
   if (elements == 0) return 0;  // n >= 1
   std::int64_t size = elements;
-  if (replacement && __builtin_add_overflow(elements, n - 1, &size)) return kNoIndex;  // they are at least as many
+  if (replacement && __builtin_add_overflow(elements, n - 1, &size)) return kNoIndex;  // there are at least `size` ways
   if (n > size) return 0;
   cpu::Int128 ways = 1;
   for (std::int64_t j = 1; j <= std::min(n, size - n); ++j) {
-    ways = ways * (size - j + 1) / j;  // so many choose j: they grow with j
+    ways = ways * (size - j + 1) / j;  // = C(size, j), which grows with j
     if (ways > std::numeric_limits<std::int64_t>::max()) return kNoIndex;
   }
   return static_cast<std::int64_t>(ways);
 }
 
-/// The tuples of one list of each input, in lexicographic order: digits, the last of which runs fastest.
+/// Walks the tuples of one list of each input in lexicographic order. Tuples are digits; the last digit varies fastest.
 class Walk {
  public:
   /// Combinations of n elements.
@@ -39,17 +39,17 @@ class Walk {
   explicit Walk(std::int64_t n)
       : kind_(Kind::cartesian), digits_(static_cast<std::size_t>(n)), lengths_(static_cast<std::size_t>(n)) {}
 
-  /// The lists' lengths, of combinations the one list's: set these before start().
+  /// The length of list d (combinations have one list). Set the lengths before start().
   [[nodiscard]] std::int64_t& length(std::int64_t d) { return lengths_[static_cast<std::size_t>(d)]; }
   [[nodiscard]] std::int64_t inputs() const { return std::ssize(lengths_); }
 
-  /// Goes to tuple number `rank`, which there is.
+  /// Moves to tuple number `rank`, which must exist.
   void start(std::int64_t rank) {
     for (std::int64_t d = 0; d < n(); ++d) {
       const std::int64_t all = ways(d, least(d));
       std::int64_t low = least(d);
       std::int64_t high = most(d);
-      while (low < high) {  // the last digit before which there are no more than `rank` tuples
+      while (low < high) {  // finds the last digit that at most `rank` tuples precede
         const std::int64_t middle = low + (high - low + 1) / 2;
         if (all - ways(d, middle) <= rank) {
           low = middle;
@@ -64,10 +64,10 @@ class Walk {
 
   [[nodiscard]] std::int64_t n() const { return std::ssize(digits_); }
   [[nodiscard]] std::int64_t digit(std::int64_t d) const { return digits_[static_cast<std::size_t>(d)]; }
-  /// Tuples from this one on that differ in the last digit alone, which grows by one.
+  /// Number of tuples from this one on that differ only in the last digit, which grows by one.
   [[nodiscard]] std::int64_t run() const { return most(n() - 1) - digit(n() - 1) + 1; }
 
-  /// Goes on by so many tuples of the run. Past the last tuple the digits mean nothing.
+  /// Advances by `count` tuples of the run. Past the last tuple, the digits are undefined.
   void skip(std::int64_t count) {
     const bool ends = count == run();
     place(n() - 1) += count;
@@ -93,7 +93,7 @@ class Walk {
     if (kind_ == Kind::cartesian) return length_of(d) - 1;
     return length_of(0) - (kind_ == Kind::with_replacement ? 1 : n() - d);
   }
-  /// Tuples of digits d and on, of which the first is `value` or more.
+  /// Number of tuples of digits d and later whose first digit is `value` or more.
   [[nodiscard]] std::int64_t ways(std::int64_t d, std::int64_t value) const {
     if (kind_ != Kind::cartesian) {
       return combinations_of(length_of(0) - value, n() - d, kind_ == Kind::with_replacement);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/cpu_adjacent.cpp: lists that follow one another need no scan: offsets are bounds less the first one.
+// problems/lists/offsets/cpu_adjacent.cpp: adjacent lists need no scan: offsets are the bounds minus the first bound.
 //
-// Idea   Where stops[i] is starts[i+1], the lengths before list i add up to starts[i] - starts[0].
-// Cost   One pass: n bounds read, n offsets written; 16 bytes per list of int64. Work 2n, depth 1. Checked all the
-//        same.
+// Idea   If stops[i] is starts[i+1], the lengths before list i add up to starts[i] - starts[0].
+// Cost   One pass: n bounds read, n offsets written; 16 bytes per list of int64. Work 2n, depth 1. Lists are also
+//        checked.
 // Needs  stops.data() == starts.data() + 1: both are views of one array.
-// Limit  The memory bandwidth of the machine, at two thirds of what cpu.lookahead moves.
+// Limit  The machine's memory bandwidth, at two thirds of the traffic of cpu.lookahead.
 // From   Awkward Array's awkward_ListOffsetArray_compact_offsets, which subtracts the first offset; here on threads.
 #include "cpu/kernels.hpp"
 #include "cpu/work_partition.hpp"
@@ -33,11 +33,11 @@ const char* refusal(const detail::OffsetsCall& call, const Policy& policy) noexc
 }  // namespace
 
 extern const Rung cpu_adjacent{.info = {.id = "cpu.adjacent",
-                                        .idea = "no scan: stops are the starts one place on",
+                                        .idea = "no scan: stops are the starts shifted by one",
                                         .needs = "stops == starts + 1",
                                         .traffic = "n read, n written",
                                         .cost = "2n, 1",
-                                        .limit = "the memory; needs `stops == starts + 1`"},
+                                        .limit = "memory bandwidth; needs `stops == starts + 1`"},
                                .refusal = refusal,
                                .run = run};
 

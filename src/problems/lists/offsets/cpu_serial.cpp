@@ -4,10 +4,10 @@
 // Idea   offsets[i+1] = offsets[i] + (stops[i] - starts[i]).
 // Cost   One pass: 2n bounds read, n offsets written; 24 bytes per list of int64. Work 2n, depth n.
 // Needs  Any CPU.
-// Limit  A comparison, a subtraction and a dependent addition per list, and one thread's share of the bandwidth.
-// From   Awkward Array's awkward_ListArray_compact_offsets, which "Evaluation task for Awkward Array GSoC project" (P. Das
-//        2020) and "scanCUDA" (A. Biswas 2020) move to CUDA. The latter leaves its error test failing ("couldn't figure
-//        out a good exit strategy"): every rung here reports the first bad list.
+// Limit  A comparison, a subtraction and a dependent addition per list, and the bandwidth of one thread.
+// From   Awkward Array's awkward_ListArray_compact_offsets. "Evaluation task for Awkward Array GSoC project" (P. Das
+//        2020) and "scanCUDA" (A. Biswas 2020) port it to CUDA. The error test of the latter fails ("couldn't figure
+//        out a good exit strategy"). Every rung here reports the first bad list.
 #include "cpu/block_scans.hpp"
 #include "problems/lists/offsets/ranges.hpp"
 #include "problems/lists/offsets/rung.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/cuda_adjacent.cu: lists that follow one another need no scan: offsets are bounds less the first one.
+// problems/lists/offsets/cuda_adjacent.cu: adjacent lists need no scan: offsets are the bounds minus the first bound.
 //
-// Idea   As cpu.adjacent: where stops[i] is starts[i+1], the lengths before list i add up to starts[i] - starts[0].
-// Cost   One pass: 16 bytes per list of int64. Work 2n, depth 1. Checked all the same.
+// Idea   cpu.adjacent on a GPU: if stops[i] is starts[i+1], the lengths before list i add up to starts[i] - starts[0].
+// Cost   One pass: 16 bytes per list of int64. Work 2n, depth 1. Lists are also checked.
 // Needs  Any GPU; stops.data() == starts.data() + 1.
-// Limit  The memory, at two thirds of what cuda.lookahead moves.
+// Limit  Memory bandwidth, at two thirds of the traffic of cuda.lookahead.
 // From   Awkward Array's awkward_ListOffsetArray_compact_offsets, which subtracts the first offset.
 #include "problems/lists/offsets/cuda_lists.cuh"
 
@@ -20,25 +20,25 @@ namespace {
 #if UPSWEEP_HAS_CUDA
 constexpr int kThreads = gpu::tuning::kAdjacent.threads;
 
-/// A thread's bounds: 16 bytes of them.
+/// Number of bounds per thread: 16 bytes of them.
 template <class T>
 inline constexpr int kThreadBounds = 16 / int{sizeof(T)};
 
-/// Offsets 0 … n. Bad lists are reported, the first one stays.
+/// Writes offsets 0 … n. Reports the first bad list.
 template <class T>
 __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std::int64_t* offsets, std::int64_t most,
                                                            bool vectors, unsigned long long* first_bad) {
   const std::int64_t n = lists.count(most);
   constexpr int kCount = kThreadBounds<T>;
   const T* const bounds = lists.starts;
-  // Modulo 2^64: what leaves int64 shows in the sign.
+  // Modulo 2^64: an int64 overflow shows in the sign.
   const auto base = static_cast<std::uint64_t>(bounds[0]) - static_cast<std::uint64_t>(lists.before());
   const auto offset_of = [&](T bound) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(bound) - base); };
   const std::int64_t first = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) * kCount;
   const std::int64_t left = n + 1 - first;
   const bool whole = vectors && left >= kCount;
 
-  // ---- The thread's bounds, and the one that follows it: the neighbour's first.
+  // ---- The thread's bounds, and the one after them: the first bound of the next thread.
   T x[kCount + 1];
   if (whole) {
     const int4 words = *reinterpret_cast<const int4*>(bounds + first);
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std
   if (threadIdx.x % 32 == 31 && left > kCount) x[kCount] = bounds[first + kCount];
 
   // [guide: differences]
-  // ---- Its offsets, and whether its lists are fine.
+  // ---- The thread's offsets, and its first bad list, if any.
   std::int64_t own[kCount];
   std::int64_t bad = n;
 #pragma unroll
@@ -77,7 +77,8 @@ __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std
   }
 }
 
-/// Its own kernel: a count of finished blocks, so that the last one does this, takes a quarter more time.
+/// Writes the outcome. This is a separate kernel: counting finished blocks, so that the last block does it, takes a
+/// quarter more time.
 template <class T>
 __global__ void tell_first_bad(Lengths<T> lists, const std::int64_t* offsets, std::int64_t most,
                                std::int64_t lists_before, unsigned long long* first_bad, gpu::OffsetsStatus* status) {
@@ -113,11 +114,11 @@ const char* adjacent_refusal(const detail::OffsetsCall& call, const Policy&) noe
 }  // namespace
 
 extern const Rung cuda_adjacent{.info = {.id = "cuda.adjacent",
-                                         .idea = "no scan: stops are the starts one place on",
+                                         .idea = "no scan: stops are the starts shifted by one",
                                          .needs = "any GPU; stops == starts + 1",
                                          .traffic = "n read, n written",
                                          .cost = "2n, 1",
-                                         .limit = "the memory; needs `stops == starts + 1`"},
+                                         .limit = "memory bandwidth; needs `stops == starts + 1`"},
                                 .refusal = adjacent_refusal,
                                 .run = launch,
                                 .workspace = workspace};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/cuda_cub.cu: one CUB scan over an iterator that takes differences and checks as it reads.
+// problems/lists/offsets/cuda_cub.cu: one CUB scan over an iterator that computes differences and checks them.
 //
-// Idea   A library's scan with a fused input: nothing goes to memory in between.
+// Idea   A library's scan with a fused input: no intermediate result is stored in memory.
 // Cost   24 bytes per list of int64.
-// Needs  Any GPU. Temporary memory as CUB asks for it.
-// Limit  As scan's cuda.cub: blocks that load nothing while they wait.
-// From   CUB 3 of the CUDA toolkit; "Evaluation task for Awkward Array GSoC project" (P. Das 2020) names CUB as the
-//        faster one.
+// Needs  Any GPU. Temporary memory as CUB requires it.
+// Limit  Same as scan's cuda.cub: blocks load nothing while they wait.
+// From   CUB 3 of the CUDA toolkit. "Evaluation task for Awkward Array GSoC project" (P. Das 2020) names CUB as faster
+//        than Thrust.
 #include "problems/lists/offsets/cuda_lists.cuh"
 
 #if UPSWEEP_HAS_CUDA

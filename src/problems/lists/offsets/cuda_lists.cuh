@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/cuda_lists.cuh: a call as the rungs on CUDA get it: lengths to be scanned, and the outcome.
+// problems/lists/offsets/cuda_lists.cuh: the input of the CUDA rungs (lengths to scan), and the outcome of a call.
 #pragma once
 
 #include "problems/lists/offsets/rung.hpp"
@@ -19,14 +19,15 @@
 
 namespace upsweep::impl::offsets {
 
-/// What an inclusive scan turns into offsets[1 … n]: the lists' lengths, the first one added to what precedes them all.
+/// The input of the inclusive scan that writes offsets[1 … n]: the lists' lengths, where the first includes the offset
+/// before all lists.
 template <class T>
 struct Lengths {
   const T* starts;
   const T* stops;
   std::int64_t before_all;
-  const std::int64_t* before_at;  ///< where it is instead, if it is in device memory
-  const std::int64_t* n_at;       ///< where the number of lists is, if it is in device memory
+  const std::int64_t* before_at;  ///< address of that offset if it is in device memory
+  const std::int64_t* n_at;       ///< address of the number of lists if it is in device memory
   bool strict;
   Extend op;
 
@@ -35,9 +36,9 @@ struct Lengths {
     const std::int64_t own = length(i);
     return i == 0 ? op(before(), own) : own;
   }
-  /// How many lists there are, of `most`.
+  /// Returns the number of lists, at most `most`.
   __device__ std::int64_t count(std::int64_t most) const { return gpu::detail::length_at(n_at, most); }
-  /// The first offset.
+  /// Returns the first offset.
   __device__ std::int64_t before() const { return before_at != nullptr ? *before_at : before_all; }
 };
 
@@ -52,7 +53,7 @@ Lengths<T> lengths_of(const detail::OffsetsCall& call) {
           {}};
 }
 
-/// The outcome, written by one thread once the first bad list of the call is known, or n.
+/// Writes the outcome. One thread calls this once it has the first bad list of the call, or n.
 template <class T>
 __device__ void report(const Lengths<T>& lists, std::int64_t bad, std::int64_t n, std::int64_t total,
                        std::int64_t lists_before, gpu::OffsetsStatus* status) {
@@ -61,11 +62,11 @@ __device__ void report(const Lengths<T>& lists, std::int64_t bad, std::int64_t n
     return;
   }
   const Code code = List<T>{lists.starts[bad], lists.stops[bad]}.check(lists.strict);
-  // Where the list is fine, it is its offset that does not fit.
+  // If the list is valid, its offset overflows.
   *status = {lists_before + bad, 0, code == Code::ok ? Code::overflow : code};
 }
 
-/// The first offset, and the outcome: from a bad list on, all offsets are negative.
+/// Writes the first offset and the outcome. From a bad list on, all offsets are negative.
 template <class T>
 __global__ void finish_offsets(Lengths<T> lists, std::int64_t* offsets, std::int64_t most, std::int64_t lists_before,
                                gpu::OffsetsStatus* status) {
@@ -76,8 +77,8 @@ __global__ void finish_offsets(Lengths<T> lists, std::int64_t* offsets, std::int
   report(lists, first, n, offsets[n], lists_before, status);
 }
 
-/// Runs a rung: scan(lengths, offsets + 1) on the call's stream writes the inclusive scan of the lengths, and returns a
-/// Status.
+/// Runs a rung: scan(lengths, offsets + 1) enqueues the inclusive scan of the lengths in the call's stream and returns
+/// a Status.
 template <class Scan>
 Status with_lengths(const detail::OffsetsCall& call, Scan scan) {
   return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) -> Status {
@@ -91,7 +92,7 @@ Status with_lengths(const detail::OffsetsCall& call, Scan scan) {
   });
 }
 
-/// Runs a call in one of the ways of cuda/.
+/// Runs a call with one of the scan strategies of cuda/.
 template <class Way>
 Status launch_by(detail::OffsetsCall& call, const Policy&) noexcept {
   return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/offsets/cuda_lookahead.cu: differences, validation and scan in one pass at the speed of a copy.
 //
-// Idea   As scan's cuda.lookahead, over two input arrays. A list is checked where its length is taken; a bad one makes
-//        every later offset negative, so nothing is reported while the pass runs: a last kernel of one thread looks at
-//        the last offset, and searches for the first negative one if there is any.
+// Idea   Scan's cuda.lookahead, over two input arrays. A list is checked when its length is computed. A bad list makes
+//        every later offset negative, so the pass itself reports nothing. A last kernel of one thread reads the last
+//        offset. If it is negative, the kernel searches for the first negative one.
 // Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 4n, depth n/(32·multiprocessors) and the folds.
 // Needs  Compute capability 9.0. 16 bytes of workspace per 1920 or 3072 lists, zero before the first call.
-// Limit  The memory. Where stops are the starts one place on, cuda.adjacent reads them once.
-// From   As scan's cuda.lookahead; own: difference and scan in one pass.
+// Limit  Memory bandwidth. If stops are the starts shifted by one, cuda.adjacent reads them once.
+// From   Scan's cuda.lookahead; own: difference and scan in one pass.
 #include "cuda/device_call.hpp"
 #include "problems/lists/offsets/cuda_lists.cuh"
 
@@ -27,7 +27,7 @@ struct OffsetsProblem {
   using T = std::int64_t;
   using Op = Extend;
   static constexpr int kInputs = 2;
-  // Tiles of 1920 or 3072 lists, 30 or 25 KB of shared memory.
+  // Tiles of 1920 or 3072 lists; 30 or 25 KB of shared memory.
   static constexpr gpu::tuning::OffsetsTuning kTuning =
       sizeof(In) == 8 ? gpu::tuning::kWideOffsets : gpu::tuning::kOffsets;
   static constexpr int kWarps = kTuning.warps;
@@ -82,7 +82,7 @@ extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
                                           .needs = "compute capability 9.0",
                                           .traffic = "2n read, n written",
                                           .cost = "4n, n/(32·multiprocessors)",
-                                          .limit = "the memory"},
+                                          .limit = "memory bandwidth"},
                                  .refusal = lookahead_refusal,
                                  .run = launch,
                                  .workspace = workspace};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/cuda_one_thread.cu: the reference kernel as it stands, on one thread of a GPU.
+// problems/lists/offsets/cuda_one_thread.cu: the reference kernel, unchanged, on one thread of a GPU.
 //
 // Idea   cpu.serial in a kernel of one thread.
 // Cost   24 bytes per list of int64. Work 2n, depth n.
 // Needs  Any GPU.
-// Limit  The latency of memory and of one addition: a ten-thousandth of the device. cuda.turn_taking has many threads
-//        and is no faster; cuda.hillis_steele_global is.
-// From   Awkward Array's own CUDA kernel of compact_offsets, where
-//        "Evaluation task for Awkward Array GSoC project" (P. Das 2020) begins.
+// Limit  The latency of memory and of one addition: a ten-thousandth of the device's throughput. cuda.turn_taking uses
+//        many threads and is not faster; cuda.hillis_steele_global is faster.
+// From   Awkward Array's own CUDA kernel of compact_offsets. "Evaluation task for Awkward Array GSoC project" (P. Das
+//        2020) begins with it.
 #include "problems/lists/offsets/cuda_lists.cuh"
 
 namespace upsweep::impl::offsets {
@@ -21,7 +21,7 @@ extern const Rung cuda_one_thread{.info = {.id = "cuda.one_thread",
                                            .needs = "any GPU",
                                            .traffic = "2n read, n written",
                                            .cost = "2n, n",
-                                           .limit = "one lane of one of thousands"},
+                                           .limit = "one lane out of thousands"},
                                   .run = launch};
 
 }  // namespace upsweep::impl::offsets

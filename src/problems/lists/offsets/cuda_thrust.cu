@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/offsets/cuda_thrust.cu: a kernel for the differences, Thrust's exclusive scan, then the last offset.
 //
-// Idea   What a library has, and a kernel on either side of it.
+// Idea   A library's scan, with a kernel before and a kernel after it.
 // Cost   24 bytes per list of int64 for the lengths, 16 for the scan in place: 40.
-// Needs  Any GPU; Thrust's temporary memory comes from the workspace here.
-// Limit  The lengths go to memory and come back. cuda.cub computes them where they are read.
+// Needs  Any GPU. Thrust's temporary memory is part of the workspace here.
+// Limit  The lengths are written to memory and read again. cuda.cub computes them when it reads the bounds.
 // From   "Using Thrust" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020).
 #include "problems/lists/offsets/cuda_lists.cuh"
 
@@ -19,7 +19,7 @@ namespace upsweep::impl::offsets {
 #if UPSWEEP_HAS_CUDA
 namespace {
 
-/// After the exclusive scan of n lengths at offsets[0 … n-1].
+/// Writes the last offset, after the exclusive scan of n lengths at offsets[0 … n-1].
 template <class T>
 __global__ void last_offset(Lengths<T> lengths, std::int64_t* offsets, std::int64_t n) {
   const std::int64_t length = lengths.length(n - 1);
@@ -59,7 +59,7 @@ gpu::WorkspaceSize workspace(const detail::OffsetsCall& call) noexcept {
 namespace {
 
 const char* thrust_refusal(const detail::OffsetsCall& call, const Policy&) noexcept {
-  return call.before_at != nullptr ? "begins with an offset of the host's, not with one in device memory" : nullptr;
+  return call.before_at != nullptr ? "does not support a first offset in device memory" : nullptr;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
                                        .needs = "any GPU",
                                        .traffic = "3n read, 2n written",
                                        .cost = "library",
-                                       .limit = "lengths that go to memory and come back",
+                                       .limit = "lengths are written to memory and read again",
                                        .kind = Kind::library},
                               .refusal = thrust_refusal,
                               .run = launch,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/instance.cpp: the problem as the climber sees it: its lists, its calls, and whether their offsets are right.
+// problems/lists/offsets/instance.cpp: makes the lists of a ladder run, calls the rungs, and checks their offsets.
 #include <algorithm>
 #include <limits>
 #include <random>
@@ -14,7 +14,7 @@
 namespace upsweep::impl::offsets {
 namespace {
 
-/// Lists of 0 to 8 elements, a third of them empty, anywhere in some array, in no order.
+/// Makes lists of 0 to 8 elements, a third of them empty, at random places of an array.
 template <class T>
 void fill_lists(T* starts, T* stops, std::int64_t n) {
   std::mt19937_64 random(44);
@@ -26,14 +26,14 @@ void fill_lists(T* starts, T* stops, std::int64_t n) {
   }
 }
 
-/// n + 1 bounds of adjacent lists: of four elements, and of none where the type ends.
+/// Makes n + 1 bounds of adjacent lists: lists have four elements, and none once the type's maximum is reached.
 template <class T>
 void fill_adjacent(T* bounds, std::int64_t n) {
   constexpr auto kMost = static_cast<std::int64_t>(std::numeric_limits<T>::max());
   for (std::int64_t i = 0; i <= n; ++i) bounds[i] = static_cast<T>(std::min(4 * i, kMost));
 }
 
-/// Adjacent lists have one array of bounds; their stops are its elements from the second on.
+/// Adjacent lists have one array of bounds: stops are its elements from the second on.
 enum class Placement : std::uint8_t { anywhere, adjacent };
 
 template <class T>
@@ -45,7 +45,7 @@ class OffsetsInstance final : public Instance {
     group.input = placement == Placement::adjacent ? "adjacent lists" : input;
     group.type = type_of<T>();
     group.n = n;
-    // Bounds that starts and stops share are read once.
+    // Bounds that are both starts and stops are read once.
     group.bytes = static_cast<double>(n) * ((placement == Placement::adjacent ? 1.0 : 2.0) * sizeof(T) + 8.0);
     if (!starts_.is_generated()) return;
     if (placement == Placement::adjacent) {
@@ -65,7 +65,7 @@ class OffsetsInstance final : public Instance {
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
     const auto ran = upsweep::offsets(policy, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]));
-    status_ = {.first_bad = kNoIndex, .total = ran.total, .code = Code::ok};  // it would have thrown
+    status_ = {.first_bad = kNoIndex, .total = ran.total, .code = Code::ok};  // an error would have thrown
     return ran.rung;
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
@@ -157,7 +157,7 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
 
 }  // namespace
 
-/// Every 25th length of the figures in the report that moves compact_offsets to CUDA: 10 to 575,010.
+/// Every 25th length of the figures in the report that ports compact_offsets to CUDA: 10 to 575,010.
 constexpr auto kDas = [] {
   std::array<std::int64_t, 24> sizes{};
   for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = 10 + 25'000 * static_cast<std::int64_t>(i);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/problem.cpp: the ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+// problems/lists/offsets/problem.cpp: the ladder in order, the choice of a rung, and the public calls: validate, run,
+// throw failures as Errors.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -18,7 +19,7 @@
 namespace upsweep {
 namespace impl::offsets {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, starting with the naive loop. Every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_threads, cpu_lookahead, cpu_adjacent, cuda_one_thread, cuda_turn_taking,
     cuda_hillis_steele_global, cuda_hillis_steele_blocks, cuda_thrust, cuda_cub, cuda_lookahead, cuda_adjacent;
 
@@ -40,16 +41,16 @@ std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 namespace {
 
-// ---- Which rung.
+// ---- The choice of a rung.
 
-/// Of a call on a GPU whose lists lie anywhere.
+/// Returns the rung for a call on a GPU whose lists may be anywhere.
 const Rung& scanning_rung(const detail::OffsetsCall& call) {
   if (refusal_of(cuda_lookahead, call, {}) == nullptr) return cuda_lookahead;
   detail::require_length_of_host(call.n_at, cuda_cub.info.id);
   return cuda_cub;
 }
 
-/// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
+/// Returns the rung that the policy names, or the highest one that supports the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::OffsetsCall& call, const Policy& policy) {
   if (!policy.rung.empty()) {
     const Rung& rung = named_rung(kLadder, call, policy);
@@ -60,16 +61,16 @@ const Rung& choose(const detail::OffsetsCall& call, const Policy& policy) {
   return refusal_of(cpu_adjacent, call, policy) == nullptr ? cpu_adjacent : cpu_lookahead;
 }
 
-/// The rungs that such a call on a GPU may come to, wherever its lists lie: the named one, or those that the API chooses
-/// from. Throws unknown_rung.
+/// Returns the rungs that a call on a GPU may use, wherever its lists are: the named rung, or those that the API
+/// chooses from. Throws unknown_rung.
 std::vector<const Rung*> possible_rungs(const detail::OffsetsCall& call, std::string_view name) {
   if (name.empty()) return {&scanning_rung(call), &cuda_adjacent};
   return {rung_called(kLadder, name)};
 }
 
-// ---- What is wrong.
+// ---- Errors.
 
-/// The call's lists; the first is list call.carry.lists of the offsets.
+/// The call's lists. The first is list call.carry.lists of all lists that the offsets cover.
 Lists lists_of(const detail::OffsetsCall& call) { return lists_between(call.type, call.starts, call.stops, call.n); }
 
 void require_arrays(const detail::OffsetsCall& call) {
@@ -80,11 +81,11 @@ void require_arrays(const detail::OffsetsCall& call) {
   const std::int64_t out_bytes = (call.n + 1) * std::int64_t{sizeof(std::int64_t)};
   if (!detail::same_or_apart(call.starts, in_bytes, call.offsets, out_bytes) ||
       !detail::same_or_apart(call.stops, in_bytes, call.offsets, out_bytes)) {
-    throw Error(Code::invalid_argument, "offsets overlap the starts or stops: they need memory of their own");
+    throw Error(Code::invalid_argument, "offsets overlap the starts or stops: they need separate memory");
   }
 }
 
-/// Waits for the call and throws what it says; advances the carry.
+/// Waits for the call, throws its error if there is one, and advances the carry.
 void await(const gpu::Launch& launch, detail::OffsetsCall& call) {
   gpu::OffsetsStatus status = {};
   gpu::fetch(&status, call.status, sizeof status, launch.stream);
@@ -136,7 +137,7 @@ gpu::WorkspaceSize detail::offsets_workspace(const gpu::Policy& policy, const Of
   OffsetsCall call = asked;
   call.launch = &bare;
   gpu::WorkspaceSize size;
-  // Whether stops will be the starts one place on is not known yet.
+  // It is not known yet whether stops will be the starts shifted by one.
   for (const auto* rung : impl::offsets::possible_rungs(call, policy.rung)) {
     const gpu::WorkspaceSize one = gpu::workspace_of(*rung, call, gpu::Fetches::result);
     size = {.kept = std::max(size.kept, one.kept), .scratch = std::max(size.scratch, one.scratch)};

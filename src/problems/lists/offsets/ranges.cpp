@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/ranges.cpp: ranges of lists on the kernels, and the search for the first bad list where a kernel saw one.
+// problems/lists/offsets/ranges.cpp: runs kernels on ranges of lists, and finds the first bad list where a kernel saw
+// one.
 #include "problems/lists/offsets/ranges.hpp"
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 namespace upsweep::impl::offsets {
 namespace {
 
-// As in the scan: outputs from here on are stored past the caches.
+// As in the scan: at least this many lists are stored past the caches.
 constexpr std::int64_t kNonTemporalLists = cpu::tuning::kBlocks.non_temporal_bytes / std::int64_t{sizeof(std::int64_t)};
 
 template <class T>
@@ -72,7 +73,7 @@ std::int64_t OffsetsRanges::shift(cpu::Range range, const Carry& carry) const {
 }
 
 std::int64_t OffsetsRanges::difference(cpu::Range range, Carry before) const {
-  // Modulo 2^64, as the kernel subtracts: what leaves int64 shows in the sign.
+  // Modulo 2^64, as the kernel subtracts: an int64 overflow shows in the sign.
   const auto start_of = [&](std::int64_t list) {
     return visit_list_bound(call_.type, [&]<class T>(std::type_identity<T>) {
       return static_cast<std::uint64_t>(list_at<T>(call_, list).start);
@@ -82,7 +83,7 @@ std::int64_t OffsetsRanges::difference(cpu::Range range, Carry before) const {
   const auto sum = kernel_.difference(lists(range.first), range.count, output(range.first),
                                       static_cast<std::int64_t>(base), non_temporal_);
   if (!sum.bad) return kNoIndex;
-  // The offset before the range is computed, not read: the thread that writes it may not have got there yet.
+  // The offset before the range is computed, not read: another thread may not have written it yet.
   return find_bad(range, static_cast<std::int64_t>(start_of(range.first) - base));
 }
 
@@ -93,7 +94,7 @@ std::int64_t OffsetsRanges::find_bad(cpu::Range range, Carry before) const {
       const List<T> list = list_at<T>(call_, i);
       if (list.check(call_.strict) != Code::ok || __builtin_add_overflow(before, list.length(), &before)) return i;
     }
-    return kNoIndex;  // what the kernel found follows from a bad list in an earlier range
+    return kNoIndex;  // the kernel's finding is the effect of a bad list in an earlier range
     // [guide: end]
   });
 }
@@ -101,7 +102,7 @@ std::int64_t OffsetsRanges::find_bad(cpu::Range range, Carry before) const {
 Code OffsetsRanges::error_of(std::int64_t list) const {
   return visit_list_bound(call_.type, [&]<class T>(std::type_identity<T>) {
     const Code code = list_at<T>(call_, list).check(call_.strict);
-    return code == Code::ok ? Code::overflow : code;  // the list is fine, so it is its offset that does not fit
+    return code == Code::ok ? Code::overflow : code;  // the list is valid, so its offset overflows
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/ranges.hpp: what offsets() does to a range of lists; every rung is an order in which ranges are done.
+// problems/lists/offsets/ranges.hpp: the steps of offsets() on a range of lists; a rung is an order of such steps.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,26 @@ class OffsetsRanges {
   static void clear(Carry& carry) { carry = 0; }
   static void merge(Carry& left, const Carry& right);
   void reduce(cpu::Range range, Carry& carry) const;
-  /// Writes the offsets that follow the lists of the range, `carry` before them; returns the first bad list or kNoIndex.
+  /// Writes the offsets after the lists of the range; `carry` is the offset before them. Returns the first bad list or
+  /// kNoIndex.
   std::int64_t scan(cpu::Range range, Carry& carry, cpu::Range ahead = {0, 0}) const;
-  /// The same, and total ← total ⊕ the fold of as many lists of `folded`.
+  /// Does the same, and total ← total ⊕ the fold of the same number of lists of `folded`.
   std::int64_t scan_and_fold(cpu::Range range, Carry& carry, cpu::Range ahead, cpu::Range folded, Carry& total) const;
   std::int64_t scan_alone(cpu::Range range, Carry& carry) const { return scan(range, carry); }
   std::int64_t shift(cpu::Range range, const Carry& carry) const;
   static constexpr bool exact() { return true; }
   static constexpr bool prefers_scan(const Carry&, const Carry&) { return false; }
-  /// Lists of a block whose bounds fit a core's own cache, of its sub-blocks, and of the first one.
+  /// Number of lists of a block whose bounds fit a core's L2, of its sub-blocks, and of the first sub-block.
   [[nodiscard]] std::int64_t block() const;
   [[nodiscard]] std::int64_t sub_block() const { return block() / cpu::kSubBlocks; }
   [[nodiscard]] std::int64_t first_sub_block() const;
   static constexpr std::int64_t carry_bytes() { return sizeof(Carry); }
   static constexpr bool in_place() { return false; }
 
-  /// For stops == starts + 1: offsets are bounds less the first one. Returns the first bad list or kNoIndex.
+  /// For stops == starts + 1: writes offsets as bounds minus the first bound. Returns the first bad list or kNoIndex.
   std::int64_t difference(cpu::Range range, Carry before) const;
 
-  /// The error of a list that is bad where `before` precedes it: stop_before_start, negative_start or overflow.
+  /// Returns the error of a bad list at offset `before`: stop_before_start, negative_start or overflow.
   [[nodiscard]] Code error_of(std::int64_t list) const;
 
  private:

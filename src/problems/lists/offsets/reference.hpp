@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/reference.hpp: the one answer that every rung is checked against.
+// problems/lists/offsets/reference.hpp: the reference answer that every rung is checked against.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace upsweep::impl::offsets {
 
-/// The first of the n + 1 offsets that is wrong, or kNoIndex; the lists are valid.
+/// Returns the first wrong offset of the n + 1 offsets, or kNoIndex. The lists must be valid.
 template <class T>
 std::int64_t first_wrong(const T* starts, const T* stops, std::int64_t n, const std::int64_t* offsets) {
   std::int64_t offset = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/rung.hpp: what the files of the rungs declare their rows with.
+// problems/lists/offsets/rung.hpp: types and constants that the files of the rungs share.
 #pragma once
 
 #include "core/ladder.hpp"
@@ -9,10 +9,10 @@ namespace upsweep::impl::offsets {
 
 using Rung = upsweep::Rung<detail::OffsetsCall>;
 
-/// The ladder, from the naive loop up.
+/// The ladder, starting with the naive loop.
 std::vector<RungInfo> rungs();
 
-inline constexpr const char* kNotAdjacent = "stops are not the starts one place on";
+inline constexpr const char* kNotAdjacent = "stops are not the starts shifted by one";
 
 inline bool is_adjacent(const detail::OffsetsCall& call) {
   const auto* starts = static_cast<const std::byte*>(call.starts);

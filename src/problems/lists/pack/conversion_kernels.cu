@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/pack/conversion_kernels.cu: conversions of broadcast.hpp on a GPU.
 //
-// Positions by given offsets are written for each element along the path of cuda/list_path.cuh, where lists are checked too.
-// Sorted parents make such lists as well: list k has the offsets that come to k. Offsets from lengths are the scan that pack has.
+// Positions by given offsets are written for each element along the path of cuda/list_path.cuh, which also checks the
+// lists. Sorted parents form such lists as well: list k contains the offsets that parent k is the first to reach.
+// Offsets from lengths are pack's scan.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -23,15 +24,15 @@ using gpu::ListNumber;
 using gpu::PackStatus;
 using gpu::PositionSink;
 
-// -------------------------------------------------------------------------------------------------------------- offsets
+// ------------------------------------------------------------------------------------------------------------- offsets
 
-/// Of lists that say how many parents come before each offset: list k has those that parent k is the first to reach, one more
-/// list those that none reaches.
+/// Lists whose offsets are the number of parents before each offset. List k contains the offsets that parent k is the
+/// first to reach. One more list contains the offsets that no parent reaches.
 struct ParentOffsets {
   static constexpr Code kTooFar = Code::overflow;
   const void* parents;
   std::int64_t parent_count;
-  std::int64_t lists;  ///< that the parents are in
+  std::int64_t lists;  ///< number of lists that parents refer to
   Type type;
   std::int64_t count = parent_count + 1;
 
@@ -49,7 +50,7 @@ struct ParentOffsets {
   [[nodiscard]] __device__ std::int64_t elements(std::int64_t) const { return parent_count; }
 };
 
-// --------------------------------------------------------------------------------------------------------- what is written
+// --------------------------------------------------------------------------------------------------------------- sinks
 
 struct ContentPosition : PositionSink {
   gpu::MovedLists lists;
@@ -57,9 +58,9 @@ struct ContentPosition : PositionSink {
     return lists.start(list) + (element - begin);
   }
 };
-// ------------------------------------------------------------------------------------------------------------------ calls
+// --------------------------------------------------------------------------------------------------------------- calls
 
-/// A call's memory, which holds what any call on as many lists and elements needs.
+/// Scratch memory of a call, enough for any call on this number of lists and elements.
 struct ConversionScratch {
   ConversionScratch(std::int64_t lists, std::int64_t elements, void* memory)
       : parts(memory), path(gpu::units_of(lists, elements, PositionSink::kUnit), parts) {
@@ -131,7 +132,7 @@ struct Levels {
   }
 };
 
-/// offsets[i] of outer list i, and of what follows the last.
+/// Writes offsets[i] for each outer list i, and the offset after the last list.
 __global__ void __launch_bounds__(kFlattenThreads) write_flat(const __grid_constant__ Levels levels, std::int64_t lists,
                                                               std::int64_t* offsets, unsigned long long* not_bad) {
   const std::int64_t stride = std::int64_t{gridDim.x} * kFlattenThreads;
@@ -142,7 +143,7 @@ __global__ void __launch_bounds__(kFlattenThreads) write_flat(const __grid_const
     const std::int64_t offset = has_start ? levels.inner(start) : 0;
     offsets[i] = offset;
     const bool is_good = has_start && levels.is_inner(stop) && stop >= start && levels.inner(stop) >= offset;
-    // What follows the last list is where that one stops, which it is bad for.
+    // The offset after the last list is that list's stop: if it is bad, the last list is reported.
     if (!is_good && i < lists) atomicMax(not_bad, ~static_cast<unsigned long long>(i));
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/conversions.cpp: offsets from lengths, parents and other offsets, and positions by them, on the kernels of pack.
+// problems/lists/pack/conversions.cpp: offsets from lengths, parents and other offsets, and positions by offsets, with
+// the kernels of pack.
 #include "problems/lists/pack/conversions.hpp"
 
 #include <algorithm>
@@ -54,7 +55,7 @@ namespace {
 
 constexpr std::int64_t kPositionBytes = sizeof(std::int64_t);
 
-/// Throws for positions that are written to where something is read. read(arrays): that adds what is.
+/// Throws if the output positions overlap an input. read(arrays) adds the inputs.
 template <class Read>
 void require_apart(const std::int64_t* out, std::int64_t count, Read read) {
   CallArrays arrays;
@@ -68,7 +69,7 @@ void require(const Policy& policy) {
   require_no_rung(policy.rung);
 }
 
-/// Runs call(), whose std::bad_alloc becomes an Error.
+/// Runs call() and turns its std::bad_alloc into an Error.
 template <class Call>
 decltype(auto) with_memory(Call call) try {
   return call();
@@ -78,25 +79,25 @@ decltype(auto) with_memory(Call call) try {
 
 // ------------------------------------------------------------------------------------------------------------- parents
 
-/// Parents in the first cache: checked all together, then each written.
+/// Number of parents that fit in L1: they are all checked, then written one by one.
 constexpr std::int64_t kParentsAtATime = 1024;
 
-/// Of the parents in [first, last): whether they are sorted, and lists.
+/// Returns whether the parents in [first, last) are sorted and refer to existing lists.
 template <class T>
 bool are_parents(const T* parents, std::int64_t first, std::int64_t last, std::int64_t n) {
   bool good = first == 0 || parents[first - 1] <= parents[first];
   for (std::int64_t k = first + 1; k < last; ++k) good &= parents[k - 1] <= parents[k];
-  // Of sorted ones the first and the last are enough.
+  // If parents are sorted, it is enough to check the first and the last.
   return good && static_cast<std::int64_t>(parents[first]) >= 0 && static_cast<std::int64_t>(parents[last - 1]) < n;
 }
 
 void set(std::int64_t& offset, std::int64_t value) {
-  // Parents that are not sorted may have two threads write one offset, before either finds out.
+  // If parents are not sorted, two threads may write the same offset before either detects the error.
   std::atomic_ref(offset).store(value, std::memory_order_relaxed);
 }
 
-/// offsets[i + 1] for each list i that ends with an element of [first, last), and for the empty ones before lists that begin
-/// there. Returns whether the parents are good.
+/// Writes offsets[i + 1] for each list i that ends with an element of [first, last), and for the empty lists before
+/// lists that begin there. Returns whether the parents are valid.
 template <class T>
 bool end_lists(const T* parents, std::int64_t elements, std::int64_t first, std::int64_t last, std::int64_t n,
                std::int64_t* offsets) {
@@ -105,7 +106,7 @@ bool end_lists(const T* parents, std::int64_t elements, std::int64_t first, std:
   if (last < elements) {
     while (end > first && parents[end - 1] == parents[last]) --end;
   }
-  // Of the share before this one, which may be bad: not less than no list.
+  // The last parent of the previous share, which may be bad; at least -1 (no list).
   std::int64_t before = first == 0 ? -1 : std::max<std::int64_t>(parent(first - 1), -1);
   const auto end_empty_lists = [&](std::int64_t list, std::int64_t k) {
     for (std::int64_t empty = before + 1; empty < list; ++empty) set(offsets[empty + 1], k);
@@ -177,7 +178,7 @@ void detail::run_flatten(const Policy& policy, const Lists& outer, const Lists& 
     offsets[0] = of_inner(of_outer(0));
     return cpu::for_each_block(outer.count, kBlock, policy.threads, [&](cpu::Range lists) {
       std::int64_t start = of_outer(lists.first);
-      if (!is_inner(start)) return kNoIndex;  // the list before says so
+      if (!is_inner(start)) return kNoIndex;  // the list before reports this error
       std::int64_t offset = of_inner(start);
       for (std::int64_t i = lists.first; i < lists.first + lists.count; ++i) {
         const std::int64_t stop = of_outer(i + 1);
@@ -215,12 +216,12 @@ std::int64_t detail::run_broadcast_to_offsets(const Policy& policy, const Lists&
     arrays.read(lists);
     arrays.read(offsets, lists.count + 1, impl::pack::kPositionBytes);
   });
-  // A call of pack without columns: what its content is, and what may be wrong with it, is the same.
+  // A call of pack without columns: it has the same content and the same errors.
   PackCall call;
   call.lists = lists;
   call.content = content;
   call.capacity = capacity;
-  call.offsets = const_cast<std::int64_t*>(offsets);  // read only, as they are given
+  call.offsets = const_cast<std::int64_t*>(offsets);  // given offsets are only read
   call.offsets_given = true;
   const cpu::PackKernels& kernels = cpu::pack_kernels(policy.isa);
   const auto write_all = [&]<class Bounds, class Lengths>(Bounds bounds, const Lengths& lengths) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/conversions_on_device.cpp: conversions of broadcast.hpp on a GPU: validated, run, failures as Errors.
+// problems/lists/pack/conversions_on_device.cpp: conversions of broadcast.hpp on a GPU: validate, run, throw failures
+// as Errors.
 #include "problems/lists/pack/conversions_on_device.hpp"
 
 #include <limits>
@@ -29,7 +30,7 @@ using Kind = ConversionCall::Kind;
 
 bool takes_arrays(Kind kind) { return kind == Kind::lengths_to_offsets || kind == Kind::parents_to_offsets; }
 
-/// Throws what is wrong with a call before a list is looked at.
+/// Checks a call before any list is read, and throws an Error if it is invalid.
 void require_call(const ConversionCall& call) {
   const Lists& lists = call.lists;
   switch (call.kind) {
@@ -55,13 +56,13 @@ void require_call(const ConversionCall& call) {
   detail::require_array(call.out, writes_offsets ? 1 : call.capacity, writes_offsets ? "offsets" : "output");
 }
 
-/// How many positions or offsets are written, at most.
+/// Returns the maximum number of positions or offsets that are written.
 std::int64_t outputs_of(const ConversionCall& call) {
   if (call.kind == Kind::broadcast_to_offsets) return call.capacity;
   return (call.kind == Kind::parents_to_offsets ? call.capacity : call.lists.count) + 1;
 }
 
-/// Throws for an output that overlaps an input.
+/// Throws if the output overlaps an input.
 void require_apart(const ConversionCall& call) {
   constexpr std::int64_t kPositionBytes = sizeof(std::int64_t);
   CallArrays arrays;
@@ -97,7 +98,7 @@ void require_device_arrays(const ConversionCall& call, int device) {
   throw_bad_list(bad.code, i, list.start, list.stop, call.content);
 }
 
-/// Waits for the call. Returns the elements of all lists.
+/// Waits for the call. Returns the number of elements of all lists.
 std::int64_t await(const ConversionCall& call) {
   gpu::PackStatus status = {};
   gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
@@ -107,9 +108,9 @@ std::int64_t await(const ConversionCall& call) {
   return status.total;
 }
 
-/// As kernels take it.
+/// Returns the call in the form that kernels expect.
 ConversionCall prepared(ConversionCall call) {
-  if (call.kind == Kind::parents_to_offsets) {  // a list and an offset past the last
+  if (call.kind == Kind::parents_to_offsets) {  // one list and one offset past the last
     ++call.lists.count;
     ++call.capacity;
   }
@@ -145,7 +146,7 @@ std::int64_t detail::run_conversion(const gpu::Policy& policy, ConversionCall ca
 gpu::WorkspaceSize detail::broadcast_workspace(const gpu::Policy& policy, std::int64_t lists, std::int64_t elements) {
   require_lists(Lists::of_size(lists, 0), 0);
   const gpu::CurrentDevice current(policy.device);
-  // Of parents_to_offsets: a list and an offset past the last.
+  // parents_to_offsets needs one list and one offset past the last.
   return gpu::followed_by({.scratch = impl::pack::conversion_scratch(lists + 1, elements + 1)}, gpu::kResultBytes);
 }
 

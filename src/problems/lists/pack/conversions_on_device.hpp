@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/conversions_on_device.hpp: what a conversion on a GPU takes and leaves.
+// problems/lists/pack/conversions_on_device.hpp: launches a conversion on a GPU and computes its scratch size.
 #pragma once
 
 #include "upsweep/detail/pack_call.hpp"
@@ -7,9 +7,9 @@
 
 namespace upsweep::impl::pack {
 
-/// Puts the call, whose arrays are validated, into call.launch's stream.
+/// Enqueues the call, whose arrays are validated, in call.launch's stream.
 Status launch_conversion(const detail::ConversionCall& call) noexcept;
-/// Scratch bytes of any call on so many lists and elements.
+/// Returns the scratch bytes of any call on this number of lists and elements.
 std::int64_t conversion_scratch(std::int64_t lists, std::int64_t elements) noexcept;
 
 }  // namespace upsweep::impl::pack

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/cpu_serial.cpp: the loop: list after list, checked, its offset written and its elements copied.
+// problems/lists/pack/cpu_serial.cpp: one loop checks each list, writes its offset and copies its elements.
 //
 // Idea   offsets[i+1] = offsets[i] + length; memcpy, once for every column.
 // Cost   One pass: bounds and content read, offsets and outputs written. Work and depth n + elements.
 // Needs  Any CPU.
-// Limit  A call and a mispredicted branch for each short list, on one thread. cpu.threads has more cores do that,
-//        cpu.staged gets rid of it.
+// Limit  A call and a mispredicted branch for each short list, on one thread. cpu.threads spreads them over cores;
+//        cpu.staged removes them.
 // From   Awkward Array's awkward_ListArray_compact_offsets and carry, in one loop.
 #include "problems/lists/pack/moves.hpp"
 
@@ -21,10 +21,9 @@ Status run(detail::PackCall& call, const Policy&) noexcept {
     const std::int64_t length = visit_lengths(call, [&](const auto& lengths) { return lengths(i); });
     std::int64_t next = 0;
     if (__builtin_add_overflow(at, length, &next)) return {Code::overflow, i};
-    const bool fits = next <= call.capacity;  // where not, what is left is still to be checked
+    const bool fits = next <= call.capacity;  // if not, the remaining lists must still be checked
     for (const PackColumn& column : call.columns) {
-      if (fits && length > 0)
-        copy_elements(column, start_of(call, i), at, length);  // where an empty one starts is not known
+      if (fits && length > 0) copy_elements(column, start_of(call, i), at, length);  // an empty list may have any start
     }
     at = next;
     if (!call.offsets_given) call.offsets[i + 1] = at;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/cpu_shares.cpp: equal shares of content and lists, found by search in the offsets; lists by memcpy.
+// problems/lists/pack/cpu_shares.cpp: equal shares of content and lists, found by search in the offsets; lists by
+// memcpy.
 //
-// Idea   Offsets of the packed lists are a merge path of lists and elements: a search finds the list and the element that
-//        has a given amount of work before it. Shares begin and end within lists, where they are long.
+// Idea   The packed lists' offsets are a merge path of lists and elements. A search finds the list and the element that
+//        have a given amount of work before them. Shares begin and end within long lists.
 // Cost   As cpu.threads, and a search per share. Work n + elements, depth (n + elements)/p + log n.
 // Needs  Any CPU.
-// Limit  A call of memcpy and a mispredicted branch for each short list; of permuted lists a wait for each cache line, and
-//        outputs that are read before they are written. cpu.staged has none of these.
+// Limit  A call of memcpy and a mispredicted branch for each short list. Permuted lists wait for each cache line.
+//        Outputs are read before they are written. cpu.staged has none of these costs.
 // From   S. Odeh et al., "Merge Path", 2012; D. Merrill and M. Garland, "Merge-based parallel sparse matrix-vector
 //        multiplication", SC 2016.
 #include "core/adjacent_lists.hpp"

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/cpu_staged.cpp: short lists by a vector each into a stage in the core's first cache, which leaves by cache lines.
+// problems/lists/pack/cpu_staged.cpp: copies short lists with one vector each into a stage in L1, which is stored by
+// whole cache lines.
 //
-// Idea   A list of up to 512 bytes is copied by as many vectors as it begins, most by one: no branch depends on its length,
-//        and the next list overwrites what was too much. All goes into a stage of 512 bytes, so that nothing is written outside
-//        the share, and whole lines leave it past the caches. The content of the 32nd list from here is fetched meanwhile.
-//        Lists that are adjacent in the content are one.
+// Idea   A list of up to 512 bytes is copied with whole vectors, most lists with one. No branch depends on a list's
+//        length, and the next list overwrites the lanes past its end. All elements go into a stage of 512 bytes, so
+//        that nothing is written outside the share. The stage is stored to memory by whole cache lines, past the
+//        caches. Meanwhile, the content of the list 32 lists ahead is prefetched. Lists that are adjacent in the
+//        content are copied as one.
 // Cost   As cpu.shares. Outputs are written without being read. Work n + elements/vector.
 // Needs  AVX-512, AVX2 or baseline.
-// Limit  The memory: of permuted lists every cache line that a list touches is read, of 24 bytes in it 64 or 128.
+// Limit  Memory bandwidth. For permuted lists, every cache line that a list touches is read: 64 or 128
+//        bytes for a list of 24.
 // From   Overlapping copies of short strings, as in memcpy; software prefetching of known addresses. Own: the stage.
 #include "cpu/list_runs.hpp"
 #include "problems/lists/pack/moves.hpp"
@@ -16,14 +19,14 @@ namespace upsweep::impl::pack {
 
 namespace {
 
-/// How a call's shares are copied.
+/// The strategy with which a call's shares are copied.
 struct Way {
   const cpu::PackKernels& kernels;
   int threads;
   bool non_temporal;
 };
 
-/// Every column of every share; check(first list, count) before any of them. Returns whether all lists are good.
+/// Copies every column of every share, after check(first list, count) for it. Returns whether all lists are valid.
 template <class Lists, class Check>
 bool copy_lists(const detail::PackCall& call, const Lists& lists, const Way& way, Check check) {
   const auto copy_column = [&](const PackColumn& column, const cpu::PathWorkUnit& unit) {
@@ -72,11 +75,11 @@ Status run(detail::PackCall& call, const Policy& policy) noexcept try {
 }  // namespace
 
 extern const Rung cpu_staged{.info = {.id = "cpu.staged",
-                                      .idea = "short lists by a vector each, staged, stored by cache lines",
+                                      .idea = "one vector per short list, staged, stored by cache lines",
                                       .needs = "AVX2, AVX-512 or baseline",
                                       .traffic = "bounds twice, content; offsets and outputs",
                                       .cost = "lists + elements/w, that / p",
-                                      .limit = "the memory; of permuted lists, partly used cache lines"},
+                                      .limit = "memory bandwidth; for permuted lists, partly used cache lines"},
                              .refusal = needs_isa,
                              .run = run};
 

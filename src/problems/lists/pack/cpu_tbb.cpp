@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/cpu_tbb.cpp: oneTBB's parallel loop over lists: what a C++ user would write instead.
+// problems/lists/pack/cpu_tbb.cpp: oneTBB's parallel loop over lists, as a C++ user would write it without upsweep.
 //
-// Idea   Offsets by the library's own scan, then oneapi::tbb::parallel_for over lists, and a copy of each.
-// Cost   As cpu.threads; ranges of lists are halved as threads fall idle.
-// Needs  Any CPU. It runs on every core: it takes no thread count.
-// Limit  A list is copied by one thread, however long; short ones as in cpu.threads.
+// Idea   Offsets by the library's own scan, then oneapi::tbb::parallel_for over lists, and one copy per list.
+// Cost   As cpu.threads. Ranges of lists are halved when threads become idle.
+// Needs  Any CPU. It runs on every core: it has no thread count.
+// Limit  One thread copies a list, however long it is. Short lists are copied as in cpu.threads.
 // From   oneTBB's parallel_for and auto_partitioner.
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -41,7 +41,7 @@ extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
                                    .needs = "any CPU",
                                    .traffic = "bounds twice, content; offsets and outputs",
                                    .cost = "lists + elements, that / p",
-                                   .limit = "shares of as many lists are not as much content within a range",
+                                   .limit = "within a range, equal numbers of lists differ in content",
                                    .kind = Kind::library,
                                    .threads = Threads::every},
                           .run = run};

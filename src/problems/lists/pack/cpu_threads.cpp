@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/cpu_threads.cpp: offsets first; then threads have as many lists each, and copy them element by element.
+// problems/lists/pack/cpu_threads.cpp: offsets first; then each thread copies an equal number of lists, element by
+// element.
 //
-// Idea   Once offsets are known, lists can be copied in any order.
-// Cost   Two passes: bounds read and offsets written; starts and offsets read again, content moved. Work n + elements, depth
-//        that of the share that has most.
+// Idea   Once the offsets are known, lists can be copied in any order.
+// Cost   Two passes: bounds read and offsets written; then starts and offsets read again, and content copied. Work
+//        n + elements, depth that of the share with the most elements.
 // Needs  Any CPU.
-// Limit  Shares of as many lists may hold all of the content or none: one list of everything is one thread's. cpu.shares
-//        splits content.
-// From   The split into awkward_ListArray_compact_offsets and a copy of the content, as Awkward Array makes it; here on threads.
+// Limit  Shares with equal numbers of lists may contain all of the content or none. A single long list is copied by one
+//        thread. cpu.shares splits the content.
+// From   Awkward Array's split into awkward_ListArray_compact_offsets and a copy of the content; here on threads.
 #include "cpu/work_partition.hpp"
 #include "problems/lists/pack/moves.hpp"
 
@@ -24,7 +25,7 @@ void copy_list(const PackColumn& column, std::int64_t from, std::int64_t to, std
   const std::byte* const source = content_at(column, from);
   std::byte* const target = output_at(column, to);
   for (std::int64_t j = 0; j < count; ++j) {
-    // By the size of the element, wherever it lies.
+    // The element's size is enough: its address need not be aligned.
     std::memcpy(target + j * std::int64_t{sizeof(E)}, source + j * std::int64_t{sizeof(E)}, sizeof(E));
   }
 }
@@ -58,11 +59,11 @@ Status run(detail::PackCall& call, const Policy& policy) noexcept {
 }  // namespace
 
 extern const Rung cpu_threads{.info = {.id = "cpu.threads",
-                                       .idea = "as many lists for each thread, element by element",
+                                       .idea = "an equal number of lists per thread, element by element",
                                        .needs = "any CPU",
                                        .traffic = "bounds twice, content; offsets and outputs",
                                        .cost = "lists + elements, that / p if lists are alike",
-                                       .limit = "shares of as many lists are not as much content"},
+                                       .limit = "equal numbers of lists differ in content"},
                               .run = run};
 
 }  // namespace upsweep::impl::pack

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/cuda_cub.cu: CUB's copy of many ranges, each list one of them.
+// problems/lists/pack/cuda_cub.cu: CUB's copy of many ranges, with one range per list.
 //
-// Idea   What a library has: DeviceCopy::Batched, after the scan of lengths.
-// Cost   24 bytes per list of int64 and 24 for the scan of lengths, and what CUB takes to sort lists by size.
-// Needs  Any GPU; elements aligned to their size (of 16 bytes: to 8).
-// Limit  Short lists: a thread or a warp for each.
+// Idea   A library function, DeviceCopy::Batched, after the scan of lengths.
+// Cost   24 bytes per list of int64 and 24 for the scan of lengths, and CUB's cost of sorting lists by size.
+// Needs  Any GPU; elements aligned to their size (elements of 16 bytes: to 8).
+// Limit  Short lists: one thread or one warp for each.
 // From   CUB 3 of the CUDA toolkit.
 #include "problems/lists/pack/cuda_layout.cuh"
 
@@ -41,7 +41,7 @@ struct To {
   E* out;
   __device__ E* operator()(std::int64_t i) const { return out + (offsets[i] - offsets[0]); }
 };
-/// None, where something is wrong.
+/// The length of a list, or 0 if the call is bad.
 struct Length {
   gpu::MovedLists lists;
   const gpu::Outcome* outcome;
@@ -50,7 +50,7 @@ struct Length {
   }
 };
 
-/// Without temporary memory: how much it needs.
+/// Copies the lists. If `temporary` is null, only computes its size in `bytes`.
 cudaError_t copy_batched(void* temporary, std::size_t& bytes, const detail::PackCall& call, const PackColumn& column,
                          const gpu::Outcome* outcome) {
   gpu::forget_last_error();

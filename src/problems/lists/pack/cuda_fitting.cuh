@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/cuda_fitting.cuh: offsets that are given for lists: whether they leave each as many places as it has elements.
+// problems/lists/pack/cuda_fitting.cuh: checks that given offsets match the lengths of their lists.
 #pragma once
 
 #if UPSWEEP_HAS_CUDA
@@ -10,7 +10,7 @@
 
 namespace upsweep::impl::pack {
 
-/// As cuda/list_path.cuh wants them.
+/// Given offsets with the interface of cuda/list_path.cuh.
 struct FittingOffsets {
   static constexpr Code kTooFar = Code::unequal_lengths;
   const std::int64_t* data;

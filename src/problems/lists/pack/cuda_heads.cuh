@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/cuda_heads.cuh: how a block moves the elements of its lists: as one run where they lie so, else each finds its list by bits.
+// problems/lists/pack/cuda_heads.cuh: a block copies the elements of its lists, as one run if they are contiguous;
+// otherwise each element finds its list by bits.
 #pragma once
 
 #if UPSWEEP_HAS_CUDA
@@ -14,8 +15,9 @@ namespace upsweep::impl::pack {
 inline constexpr int kMoveThreads = gpu::tuning::kPack.threads;
 inline constexpr int kMoveWarps = kMoveThreads / 32;
 
-/// Lists of a warp, a row of 32 after the other, of which a thread has one in each. What lies in the block's results, which
-/// `here` says, goes from `begin` to before `end`; element e of the results comes from e + shift of the content.
+/// The lists of a warp in rows of 32, where a thread has one list in each row. `here` says whether a list has elements
+/// among the block's results: those from `begin` to before `end`. Element e of the results is element e + shift of the
+/// content.
 template <int kRows>
 struct ListRows {
   bool here[kRows];
@@ -24,21 +26,21 @@ struct ListRows {
   std::int64_t shift[kRows];
 };
 
-/// Where up to kResults results of a block, of up to kLists lists, come from.
+/// The source of up to kResults results of a block, from up to kLists lists.
 template <int kResults, int kLists>
 struct Heads {
   static constexpr int kWords = kResults / 32;
   static_assert(kLists < 65536 && kResults % 32 == 0);
 
-  std::uint32_t bits[kWords];    ///< where lists begin
-  std::uint16_t before[kWords];  ///< the lists that begin before each word
-  std::int64_t shifts[kLists];   ///< of lists that have results, in their order
+  std::uint32_t bits[kWords];    ///< positions at which lists begin
+  std::uint16_t before[kWords];  ///< number of lists that begin before each word
+  std::int64_t shifts[kLists];   ///< of the lists that have results, in order
   std::int64_t warp_shift[kMoveWarps];
   int warp_lists[kMoveWarps];
   bool warp_is_run[kMoveWarps];
 
-  /// By all threads, of lists in order from warp to warp. Returns whether all come from one run of the content, if that is
-  /// asked for; run_shift() is its shift then, and shift_of() not to be called.
+  /// Enters the lists. All threads call this, with lists in order from warp to warp. If asked for, returns whether all
+  /// results are one run of the content. In this case run_shift() is its shift, and shift_of() must not be called.
   template <int kRows>
   __device__ __forceinline__ bool enter(const ListRows<kRows>& rows, bool asks_for_run) {
     static_assert(kRows * kMoveThreads <= kLists);
@@ -93,7 +95,7 @@ struct Heads {
  private:
   [[nodiscard]] __device__ __forceinline__ bool all_are_one_run() const {
     const std::int64_t shift = run_shift();
-    int others = 0;  // counted, as branches would wait for each load
+    int others = 0;  // counted, because branches would wait for each load
 #pragma unroll
     for (int w = 0; w < kMoveWarps; ++w) {
       others += warp_is_run[w] ? 0 : 1;
@@ -105,7 +107,7 @@ struct Heads {
     atomicOr(&bits[begin / 32], 1U << (begin % 32));
     shifts[rank] = shift;
     const int last = ::min(end / 32, kWords - 1);
-#pragma unroll 1  // of short lists one or none
+#pragma unroll 1  // a short list has zero or one iteration
     for (int word = begin / 32 + 1; word <= last; ++word) before[word] = static_cast<std::uint16_t>(rank + 1);
   }
 };
@@ -114,8 +116,8 @@ struct Heads {
 template <class E>
 inline constexpr bool kMovesInRuns = alignof(E) == sizeof(E);
 
-/// where()[e] ← from[e] for `count` elements, by all threads. The first loads do not wait for where(), which is called once
-/// and may say nowhere.
+/// Copies where()[e] ← from[e] for `count` elements, with all threads. The first loads do not wait for where(), which
+/// is called once. Nothing is written if it returns null.
 template <class E, class Where>
 __device__ __forceinline__ void move_run(const E* from, int count, Where where) {
   constexpr int kWidth = 16 / int{sizeof(E)};
@@ -124,7 +126,7 @@ __device__ __forceinline__ void move_run(const E* from, int count, Where where) 
   const int head = ::min(count, static_cast<int>((0 - reinterpret_cast<std::uintptr_t>(from)) % 16 / sizeof(E)));
   const int chunks = (count - head) / kWidth;
   const auto* const chunk_from = reinterpret_cast<const uint4*>(from + head);
-  // The ends that are no chunks are those of the first two warps.
+  // The first two warps copy the elements at both ends that do not fill a chunk.
   const int edge = thread < 32 ? thread : head + chunks * kWidth + thread - 32;
   const bool has_edge = thread < 32 ? thread < head : thread < 64 && edge < count;
   E edge_item;
@@ -165,7 +167,7 @@ __device__ __forceinline__ void move_run(const E* from, int count, Where where) 
   } while (base < chunks);
 }
 
-/// where()[e] ← content[e + shift_of(e)], the same way.
+/// Copies where()[e] ← content[e + shift_of(e)] in the same way.
 template <class E, class Shift, class Where>
 __device__ __forceinline__ void move_each(const E* content, int count, Shift shift_of, Where where) {
   constexpr int kAtOnce = !kMovesInRuns<E> ? gpu::tuning::kPack.unaligned_loads
@@ -192,7 +194,7 @@ __device__ __forceinline__ void move_each(const E* content, int count, Shift shi
   } while (base < count);
 }
 
-/// Both: of `count` results that `heads` knows.
+/// Copies the `count` results that `heads` describes, as one run or each.
 template <class E, class H, class Where>
 __device__ __forceinline__ void move_results(const H& heads, bool is_run, const E* content, int count, Where where) {
   if constexpr (kMovesInRuns<E>) {
@@ -201,15 +203,15 @@ __device__ __forceinline__ void move_results(const H& heads, bool is_run, const 
   move_each(content, count, [&](int at) { return heads.shift_of(at); }, where);
 }
 
-// ------------------------------------------------------------------------------------------------------- bounds of lists
+// ----------------------------------------------------------------------------------------------------- bounds of lists
 
-/// The first of a thread's lists: row r is 32 lists on.
+/// Returns the first of a thread's lists; row r is 32 r lists later.
 template <int kRows>
 __device__ __forceinline__ std::int64_t first_row() {
   return static_cast<std::int64_t>(threadIdx.x / 32 * (kRows * 32) + threadIdx.x % 32);
 }
 
-/// values[r] ← bounds[first + 32 r], of past the last the last. Nothing waits for a load in here.
+/// Reads values[r] ← bounds[first + 32 r]; past the end it reads the last bound. Nothing here waits for a load.
 template <class T, int kRows>
 __device__ __forceinline__ void load_rows(const T* bounds, std::int64_t first, std::int64_t last, T (&values)[kRows]) {
 #pragma unroll
@@ -221,7 +223,7 @@ __device__ __forceinline__ void widen_rows(const auto (&values)[kRows], std::int
   for (int row = 0; row < kRows; ++row) wide[row] = static_cast<std::int64_t>(values[row]);
 }
 
-/// f(the bounds as they are), of starts, stops or sizes.
+/// Calls f with a value of the type of the bounds: starts, stops or sizes.
 template <class F>
 __device__ __forceinline__ void with_bound_type(Type type, F f) {
   if (type == Type::int64) return f(std::int64_t{});
@@ -229,11 +231,11 @@ __device__ __forceinline__ void with_bound_type(Type type, F f) {
   f(std::uint32_t{});
 }
 
-/// Where rows of lists lie.
+/// Starts and lengths of rows of lists.
 template <int kRows>
 struct Extents {
   std::int64_t start[kRows];
-  std::int64_t length[kRows];  ///< below 0 of a bad list, 0 past the last
+  std::int64_t length[kRows];  ///< below 0 for a bad list, 0 past the last list
 
   __device__ __forceinline__ void load(const gpu::MovedLists& lists, std::int64_t first) {
     const std::int64_t last = lists.count - 1;
@@ -260,8 +262,8 @@ struct Extents {
   }
 };
 
-/// sums[r] ← the lengths of the warp's lists up to the one of row r; returns that of all. A bad length is below 0, and so
-/// are the sums from it on.
+/// Writes sums[r] ← the sum of the lengths of the warp's lists up to the list of row r. Returns the sum of all lengths.
+/// A bad length is below 0, and so are all sums that include it.
 template <int kRows>
 __device__ __forceinline__ std::int64_t sum_rows(const std::int64_t (&lengths)[kRows], std::int64_t (&sums)[kRows]) {
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -287,15 +289,15 @@ __device__ __forceinline__ std::int64_t sum_rows(const std::int64_t (&lengths)[k
   return carry;
 }
 
-// ------------------------------------------------------------------------------------------------------ tiles of results
+// ---------------------------------------------------------------------------------------------------- tiles of results
 
 inline constexpr int kTileResults = gpu::tuning::kPack.tile_results;
 inline constexpr int kTileRows = gpu::tuning::kPack.tile_rows;
-inline constexpr int kTileLists = kMoveThreads * kTileRows;  ///< of a tile: where more touch it, its elements search
+inline constexpr int kTileLists = kMoveThreads * kTileRows;  ///< of a tile: if more touch it, its elements search
 template <int kSpan>
 using TileHeads = Heads<kSpan * kTileResults, kTileLists>;
 
-/// out[begin … end) of the result, of kSpan tiles, by all threads; lists `first` … `last` and no others touch it.
+/// Writes out[begin … end) of the result, kSpan tiles, with all threads. Only lists `first` … `last` touch it.
 template <int kSpan, class E>
 __device__ __forceinline__ void move_tile(const gpu::MovedLists& lists, const std::int64_t* offsets,
                                           std::int64_t origin, std::int64_t begin, std::int64_t end, std::int64_t first,
@@ -318,7 +320,7 @@ __device__ __forceinline__ void move_tile(const gpu::MovedLists& lists, const st
 #pragma unroll
   for (int row = 0; row < kTileRows; ++row) {
     from[row] = past[row] = start[row] = 0;
-    if (row * 32 >= warp_lists) continue;  // of all lanes
+    if (row * 32 >= warp_lists) continue;  // the same for all lanes
     const std::int64_t list = ::min(own + row * 32, last);
     from[row] = offsets[list];
     past[row] = offsets[list + 1];

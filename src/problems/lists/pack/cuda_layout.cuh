@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/cuda_layout.cuh: what every rung of pack on a GPU begins with: offsets, or a look at those given, and the outcome.
+// problems/lists/pack/cuda_layout.cuh: the first step of every rung of pack on a GPU: offsets, or a check of given
+// ones.
 #pragma once
 
 #include "problems/lists/pack/rung.hpp"
@@ -24,7 +25,7 @@ __global__ void __launch_bounds__(kThreads) check_given(FittingOffsets offsets, 
   }
 }
 
-/// *outcome and *status of given offsets, by one thread.
+/// Writes *outcome and *status for given offsets, with one thread.
 template <class Status>
 __global__ void conclude_given(FittingOffsets offsets, std::int64_t capacity, gpu::Outcome* outcome, Status* status) {
   outcome->moved = 0;
@@ -51,12 +52,12 @@ struct LayoutScratch {
   std::int64_t* totals = nullptr;
 };
 
-/// Whether anything can be moved.
+/// Returns whether there may be elements to copy.
 inline bool moves(const detail::PackCall& call) {
   return !call.columns.empty() && call.capacity > 0 && call.lists.count > 0;
 }
 
-/// *outcome and *status of given offsets.
+/// Checks given offsets and writes *outcome and *status.
 inline cudaError_t launch_given(const detail::PackCall& call, gpu::Outcome* outcome) {
   const gpu::Stream stream = call.launch->stream;
   const FittingOffsets offsets{call.offsets, device_lists(call)};
@@ -71,7 +72,7 @@ inline cudaError_t launch_given(const detail::PackCall& call, gpu::Outcome* outc
                              call.capacity, outcome, call.status);
 }
 
-/// Offsets, checks, *outcome and *status.
+/// Computes offsets, checks lists, and writes *outcome and *status.
 inline cudaError_t launch_layout(const detail::PackCall& call, const LayoutScratch& scratch) {
   if (call.offsets_given) return launch_given(call, scratch.outcome);
   const gpu::Stream stream = call.launch->stream;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/cuda_per_list.cu: a thread, a warp or a block copies a list to where its offset says.
+// problems/lists/pack/cuda_per_list.cu: a thread, a warp or a block copies a list to its offset.
 #include "problems/lists/pack/cuda_layout.cuh"
 #include "upsweep/detail/tuning/pack.hpp"
 
@@ -12,7 +12,7 @@ namespace upsweep::impl::pack {
 #if UPSWEEP_HAS_CUDA
 constexpr int kListThreads = gpu::tuning::kConversions.list_threads;
 
-/// kSize threads copy a list.
+/// Copies each list with kSize threads.
 template <int kSize, class E>
 __global__ void __launch_bounds__(kListThreads) copy_lists(gpu::MovedLists lists, const std::int64_t* offsets,
                                                            const gpu::Outcome* outcome, const E* content, E* out) {
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kListThreads) copy_lists(gpu::MovedLists lists
   }
 }
 
-/// A rung's functions.
+/// The functions of a rung.
 template <int kSize>
 Status launch_by(detail::PackCall& call, const Policy&) noexcept {
   const LayoutScratch scratch(call, call.launch->scratch);
@@ -52,33 +52,33 @@ gpu::WorkspaceSize workspace(const detail::PackCall& call) noexcept {
 
 // cuda.thread_per_list: a thread copies a list.
 //
-// Idea   The reference loop's lists as threads, after a scan of their lengths.
+// Idea   One thread per list of the reference loop, after a scan of the lengths.
 // Cost   24 bytes per list of int64 and 24 for the scan of lengths; elements read and written once.
 // Needs  Any GPU.
-// Limit  Neighbouring threads read and write apart from each other; one long list is one thread's.
-// From   How Awkward Array's CUDA kernels are written, a thread per list.
+// Limit  Adjacent threads read and write addresses that are far apart. Only one thread copies a long list.
+// From   The style of Awkward Array's CUDA kernels: one thread per list.
 extern const Rung cuda_thread_per_list{.info = {.id = "cuda.thread_per_list",
                                                 .idea = "scan of lengths; a thread per list",
                                                 .needs = "any GPU",
                                                 .traffic = "n read, n written",
                                                 .cost = "lists + elements, the longest list",
-                                                .limit = "accesses apart from each other; one long list"},
+                                                .limit = "scattered accesses; one long list"},
                                        .run = launch_by<1>,
                                        .workspace = workspace};
 
 // cuda.warp_per_list: a warp copies a list.
 //
-// Idea   Lanes copy a list side by side, after a scan of the lengths.
+// Idea   The lanes of a warp copy adjacent elements of a list, after a scan of the lengths.
 // Cost   24 bytes per list of int64 and 24 for the scan of lengths; elements read and written once.
 // Needs  Any GPU.
-// Limit  Of lists with three elements 29 lanes have nothing to do; one long list is one warp's.
+// Limit  With three elements per list, 29 lanes are idle. Only one warp copies a long list.
 // From   Vector kernels of sparse matrices (Bell and Garland 2009).
 extern const Rung cuda_warp_per_list{.info = {.id = "cuda.warp_per_list",
                                               .idea = "scan of lengths; a warp per list",
                                               .needs = "any GPU",
                                               .traffic = "n read, n written",
                                               .cost = "elements + 32 per list, the longest list / 32",
-                                              .limit = "idle threads of short lists; one long list"},
+                                              .limit = "idle threads with short lists; one long list"},
                                      .run = launch_by<32>,
                                      .workspace = workspace};
 
@@ -87,14 +87,14 @@ extern const Rung cuda_warp_per_list{.info = {.id = "cuda.warp_per_list",
 // Idea   As cuda.warp_per_list, with 256 threads.
 // Cost   24 bytes per list of int64 and 24 for the scan of lengths; elements read and written once.
 // Needs  Any GPU.
-// Limit  Short lists leave most threads with nothing to do; one list of everything is one block's.
+// Limit  Short lists leave most threads idle. Only one block copies a single long list.
 // From   As cuda.warp_per_list.
 extern const Rung cuda_block_per_list{.info = {.id = "cuda.block_per_list",
                                                .idea = "scan of lengths; a block per list",
                                                .needs = "any GPU",
                                                .traffic = "n read, n written",
                                                .cost = "elements + 256 per list, the longest list / 256",
-                                               .limit = "idle threads of short lists; one long list"},
+                                               .limit = "idle threads with short lists; one long list"},
                                       .run = launch_by<256>,
                                       .workspace = workspace};
 

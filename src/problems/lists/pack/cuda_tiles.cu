@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/cuda_tiles.cu: a block takes lists, learns by look-back where they go, and moves them; or a block writes 4096 results.
+// problems/lists/pack/cuda_tiles.cu: a block takes lists, finds their output position by look-back, and copies them;
+// for long lists, a block writes tiles of 4096 results.
 //
-// Idea   Short lists: a block takes 2048 or 512 of them by ticket, scans their lengths, and begins to load their elements
-//        while it looks back over the blocks before for where the results go; so bounds are read once and offsets only
-//        written. Where the elements are one run of the content they are copied 16 bytes at a time; else lists set a bit
-//        where they begin, and an element counts bits to find its list. Blocks whose lists hold very many elements are divided
-//        into tiles of 4096 results by a kernel after it. Long lists, and further columns: offsets first, and then such
-//        tiles of the whole result.
+// Idea   Short lists: a block takes 2048 or 512 lists by ticket and scans their lengths. It begins to load their
+//        elements while it looks back over the blocks before it for its output position. Therefore bounds are read
+//        once, and offsets are written but not read. Elements that are one run of the content are copied 16 bytes at a
+//        time. Otherwise lists set a bit where they begin, and an element counts bits to find its list. If a block's
+//        lists contain very many elements, a later kernel divides them into tiles of 4096 results. Long lists, and
+//        further columns: offsets first, and then such tiles of the whole result.
 // Cost   Short lists: 24 bytes per list of int64; elements read and written once. Long ones: 24 more for the tiles.
 // Needs  Any GPU.
-// Limit  Of permuted lists a 64-byte line is read for each end of a list, and lines in no order come at 0.7 of the rate of a
-//        copy. Elements of 1 and 2 bytes that are not one run move one by one.
+// Limit  For permuted lists, a 64-byte line is read for each end of a list. Lines in random order are read at 0.7 of
+//        the copy rate. Elements of 1 and 2 bytes that are not one run are copied one by one.
 // From   Decoupled look-back (Merrill and Garland 2016); load-balancing search (Baxter 2013), by bits.
 #include <algorithm>
 
@@ -32,32 +33,33 @@ using gpu::Extend;
 
 // ----------------------------------------------------------------------------------------- lists by ticket, one pass
 
-/// A block has so many elements at most, or leaves them to move_crowded().
+/// Maximum number of elements that a block copies; it leaves more to move_crowded().
 constexpr int kMostResults = gpu::tuning::kPack.most_results;
-/// Of fewer elements on average, and so many lists, lists are taken by eight rows.
+/// Blocks take eight rows of lists if lists have fewer elements than this on average, and there are at least
+/// kManyLists.
 constexpr std::int64_t kFewElements = gpu::tuning::kPack.few_elements;
 constexpr std::int64_t kManyLists = gpu::tuning::kPack.many_lists;
-/// Of so many, offsets come first.
+/// With this many elements per list or more, offsets are computed first.
 constexpr std::int64_t kManyElements = gpu::tuning::kPack.many_elements;
 constexpr int kMostRows = gpu::tuning::kPack.most_rows;
 constexpr int kLeastRows = gpu::tuning::kPack.least_rows;
 
 constexpr std::int64_t lists_of_block(int rows) { return std::int64_t{rows} * kMoveThreads; }
 
-/// Lists of a block that hold many elements.
+/// The lists of a block that contain too many elements.
 struct Crowded {
   std::int64_t first_list;
-  std::int64_t begin;         ///< in the result
-  std::int64_t tiles_before;  ///< of those before it
+  std::int64_t begin;         ///< position in the result
+  std::int64_t tiles_before;  ///< number of tiles of the crowded blocks before it
 };
 
-/// What blocks share; but for the crowded, zero before a call.
+/// Memory that blocks share; all of it except `crowded` must be zero before a call.
 struct Shared {
-  unsigned long long* words;  ///< the ticket, what is crowded, and what blocks have published
+  unsigned long long* words;  ///< the ticket, the count of crowded blocks, and the values that blocks publish
   Crowded* crowded;
 
   static constexpr int kPublished = 4;
-  static constexpr int kTileBits = 40;  ///< of the count of what is crowded; lists of it are counted above
+  static constexpr int kTileBits = 40;  ///< bits that count crowded tiles; the bits above count crowded blocks
 
   static constexpr std::int64_t word_count(std::int64_t blocks) { return kPublished + 2 * blocks; }
   [[nodiscard]] __device__ gpu::detail::Workspace published() const { return {nullptr, words + kPublished, 0}; }
@@ -68,9 +70,9 @@ struct Shared {
   }
 };
 
-constexpr unsigned kTag = 1;  // of this call: words begin at zero
+constexpr unsigned kTag = 1;  // of this call; words are zero at first
 
-/// Blocks of pack_lists() that a multiprocessor holds at a time.
+/// Number of blocks of pack_lists() that are resident on a multiprocessor at a time.
 template <class E, int kRows>
 inline constexpr int kListBlocks = [] {
   if constexpr (kRows == kMostRows || std::is_void_v<E>) {
@@ -80,7 +82,7 @@ inline constexpr int kListBlocks = [] {
   }
 }();
 
-/// offsets of all lists, and the elements of those blocks that have at most kMostResults, as E; void: of none.
+/// Writes the offsets of all lists, and the elements (E) of blocks that have at most kMostResults; E is void for none.
 template <class E, int kRows>
 __global__ void __launch_bounds__(kMoveThreads, kListBlocks<E, kRows>)
     pack_lists(const __grid_constant__ gpu::MovedLists lists, Shared shared, const E* content, std::int64_t capacity,
@@ -97,7 +99,7 @@ __global__ void __launch_bounds__(kMoveThreads, kListBlocks<E, kRows>)
   const std::int64_t block = shared_value;
   const std::int64_t first = block * kLists + first_row<kRows>();
 
-  // ---- Lengths, and their sums up to each list in its warp.
+  // ---- Lengths, and their sums up to each list within its warp.
   Extents<kRows> extents;
   extents.load(lists, first);
   std::int64_t sums[kRows];
@@ -112,7 +114,8 @@ __global__ void __launch_bounds__(kMoveThreads, kListBlocks<E, kRows>)
     total = Extend{}(total, warps[w]);
   }
 
-  // ---- What is before the block, of which others wait for its own; offsets.
+  // ---- The block publishes its total, for which other blocks wait. Then it sums the blocks before it, and writes
+  // offsets.
   if (threadIdx.x == 0 && block > 0) gpu::detail::put_tagged(shared.published().words, block, total, kTag);
   const auto begin_of_block = [&](auto end_of_row) {
     if (warp == 0) {
@@ -168,7 +171,7 @@ __global__ void __launch_bounds__(kMoveThreads, kListBlocks<E, kRows>)
   }
 }
 
-/// The elements of blocks of pack_lists() that have more.
+/// Copies the elements of the blocks of pack_lists() that have more than kMostResults.
 template <class E>
 __global__ void __launch_bounds__(kMoveThreads, gpu::tuning::kPack.crowded_blocks)
     move_crowded(const __grid_constant__ gpu::MovedLists lists, Shared shared, std::int64_t lists_each,
@@ -192,11 +195,11 @@ __global__ void __launch_bounds__(kMoveThreads, gpu::tuning::kPack.crowded_block
 
 // --------------------------------------------------------------------------------------------------- tiles of results
 
-/// Tiles that a block moves where lists are long.
+/// Number of tiles that a block copies at a time if lists are long.
 template <class E>
 inline constexpr int kLongSpan = gpu::tuning::kPack.long_bytes / int{sizeof(E)};
 
-/// kSpan tiles are moved as one.
+/// Copies kSpan tiles as one.
 template <class E, int kSpan>
 __global__ void __launch_bounds__(kMoveThreads, gpu::tuning::kPack.tile_resident)
     move_tiles(const __grid_constant__ gpu::MovedLists lists, const std::int64_t* offsets, const std::int64_t* firsts,
@@ -205,7 +208,7 @@ __global__ void __launch_bounds__(kMoveThreads, gpu::tuning::kPack.tile_resident
   const std::int64_t tile = std::int64_t{blockIdx.x} * kSpan;
   const std::int64_t begin = tile * kTileResults;
   const std::int64_t total = outcome->moved;
-  const std::int64_t first = firsts[tile];  // with the total: of a tile past it, whatever is there
+  const std::int64_t first = firsts[tile];  // loaded together with the total; a tile past the total gets any value
   const std::int64_t last = firsts[::min(tile + kSpan, tiles)];
   const std::int64_t origin = offsets[0];
   if (begin >= total) return;
@@ -215,12 +218,13 @@ __global__ void __launch_bounds__(kMoveThreads, gpu::tuning::kPack.tile_resident
 
 // --------------------------------------------------------------------------------------------------------------- calls
 
-/// The elements of a list, on average, if outputs have no more capacity than they need.
+/// Returns the average number of elements of a list, if outputs have exactly the capacity that they need.
 std::int64_t elements_of_list(const detail::PackCall& call) {
   return call.capacity / std::max(call.lists.count, std::int64_t{1});
 }
 
-/// Rows of lists that blocks take, or 0: offsets come first, by the most rows.
+/// Returns the number of rows of lists that blocks take. 0: offsets are computed first, with the maximum number of
+/// rows.
 int rows_of(const detail::PackCall& call) {
   if (!moves(call) || elements_of_list(call) >= kManyElements) return 0;
   return elements_of_list(call) < kFewElements && call.lists.count >= kManyLists ? kMostRows : kLeastRows;
@@ -256,7 +260,7 @@ cudaError_t launch_lists(const detail::PackCall& call, const TileScratch& scratc
       call.offsets, static_cast<E*>(out));
 }
 
-/// Offsets, and the first column where lists are short.
+/// Launches the offsets, and the first column if lists are short.
 cudaError_t launch_offsets(const detail::PackCall& call, const TileScratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   const auto bytes = static_cast<std::size_t>(Shared::word_count(scratch.blocks)) * sizeof(unsigned long long);
@@ -317,8 +321,8 @@ Status launch(detail::PackCall& call, const Policy&) noexcept {
   return gpu::status_of(launch_all(call, TileScratch(call, call.launch->scratch)));
 }
 
-/// As much as any TileScratch takes: a pack, each of its steps, and calls of fewer lists or less capacity, whose blocks may be
-/// smaller, run in one workspace.
+/// Returns the maximum size of any TileScratch. One workspace then serves a pack, each of its steps, and calls of fewer
+/// lists or less capacity, whose blocks may be smaller.
 gpu::WorkspaceSize workspace(const detail::PackCall& call) noexcept {
   gpu::ScratchParts parts(nullptr);
   const std::int64_t blocks = gpu::divided_up(call.lists.count, lists_of_block(kLeastRows));
@@ -339,7 +343,7 @@ extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
                                       .needs = "any GPU",
                                       .traffic = "n read, n written",
                                       .cost = "lists + elements, tiles/blocks",
-                                      .limit = "the memory; of permuted lists, whole lines for a part of each"},
+                                      .limit = "memory bandwidth; for permuted lists, partly used lines"},
                              .run = launch,
                              .workspace = workspace};
 

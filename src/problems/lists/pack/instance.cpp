@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/instance.cpp: the pack problem as the climber sees it: lists in order and permuted, its calls, and whether they are right.
+// problems/lists/pack/instance.cpp: makes the lists of a ladder run, in order and permuted, calls the rungs, and checks
+// their results.
 #include <algorithm>
 #include <random>
 #include <utility>
@@ -12,12 +13,12 @@
 namespace upsweep::impl::pack {
 namespace {
 
-/// Lists by starts and stops, int64, of one column of content.
+/// Lists by starts and stops of int64, in one column of content.
 struct Input {
   Elements<std::int64_t> starts;
   Elements<std::int64_t> stops;
-  std::int64_t n;         ///< lists
-  std::int64_t elements;  ///< in all of them
+  std::int64_t n;         ///< number of lists
+  std::int64_t elements;  ///< total number of elements
 };
 
 Input in_order(const std::vector<std::int64_t>& offsets) {
@@ -28,7 +29,7 @@ Input in_order(const std::vector<std::int64_t>& offsets) {
   return input;
 }
 
-/// The same lists in no order.
+/// Returns the same lists in random order.
 Input permuted(const std::vector<std::int64_t>& offsets) {
   Input input = in_order(offsets);
   std::mt19937_64 random(46);
@@ -43,7 +44,7 @@ Input permuted(const std::vector<std::int64_t>& offsets) {
 template <class T>
 class PackInstance final : public Instance {
  public:
-  /// `size`: elements, or, where all lists are empty, lists.
+  /// `size`: the number of elements, or, if all lists are empty, of lists.
   PackInstance(Input input, std::int64_t size, const std::string& what)
       : input_(std::move(input)), content_(input_.elements), offsets_(input_.n + 1), packed_(input_.elements) {
     group.title =
@@ -67,7 +68,7 @@ class PackInstance final : public Instance {
     const PackColumn column = column_of(at);
     const auto ran =
         upsweep::pack(policy, lists_within(at, n), static_cast<std::int64_t*>(at[3]), std::span(&column, 1));
-    status_ = {.first_bad = kNoIndex, .total = ran.total, .code = Code::ok};  // it would have thrown
+    status_ = {.first_bad = kNoIndex, .total = ran.total, .code = Code::ok};  // an error would have thrown
     return ran.rung;
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
@@ -106,7 +107,7 @@ class PackInstance final : public Instance {
   [[nodiscard]] PackColumn column_of(Arrays at) const {
     return {at[2], input_.elements, at[4], input_.elements, int{sizeof(T)}};
   }
-  /// Of some of the elements, as many of the lists.
+  /// Returns the same fraction of the lists as n is of the elements.
   [[nodiscard]] Lists lists_within(Arrays at, std::int64_t n) const {
     return Lists::by_bounds(static_cast<const std::int64_t*>(at[0]), static_cast<const std::int64_t*>(at[1]),
                             n == group.n ? input_.n : input_.n * n / group.n);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/layout.cpp: offsets of a call's lists, on all cores, and what is wrong with lists, one after the other.
+// problems/lists/pack/layout.cpp: computes the offsets of a call's lists on all cores, and finds the error of the first
+// bad list.
 #include "problems/lists/pack/layout.hpp"
 
 #include <string>
@@ -60,7 +61,7 @@ Status lay_out(detail::PackCall& call, int threads) {
       visit_lengths(call, [&](const auto& lengths) { return lay_out(lengths, n, call.offsets, threads); });
   if (bad != kNoIndex) {
     const Code code = check_packed(call, bad);
-    return {code == Code::ok ? Code::overflow : code, bad};  // the list is fine: it is its offset that does not fit
+    return {code == Code::ok ? Code::overflow : code, bad};  // the list is valid, so its offset overflows
   }
   call.total = call.offsets[n];
   return {call.total <= call.capacity ? Code::ok : Code::unequal_lengths};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/layout.hpp: the offsets of lists packed one after the other, checked on the way; and what is wrong with a list.
+// problems/lists/pack/layout.hpp: computes and checks the offsets of packed lists, and names the error of a list.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace upsweep::impl::pack {
 
 // ------------------------------------------------------------------------------------------------------------- lengths
-// Of list i the length, or a negative number where its bounds are bad.
+// Each type returns the length of list i, or a negative number if its bounds are bad.
 
 inline constexpr std::int64_t kBadLength = -1;
 
@@ -34,7 +34,7 @@ struct BoundLengths {
   }
 };
 
-/// Of list views.
+/// The lengths of list views.
 template <class T>
 struct ViewLengths {
   const T* starts;
@@ -65,14 +65,14 @@ struct LengthsOfValid {
   std::int64_t operator()(std::int64_t i) const { return valid[i] ? lengths(i) : 0; }
 };
 
-/// f(lengths) or, where there are nulls, f(those of the lists that are not).
+/// Calls f(lengths), or, if there are nulls, f(lengths in which null lists are empty).
 template <class Lengths, class F>
 decltype(auto) visit_validity(const Lengths& lengths, const Mask& valid, F&& f) {
   if (!valid.is_given()) return f(lengths);
   return f(LengthsOfValid<Lengths>{lengths, valid});
 }
 
-/// f(lengths) of the call's lists.
+/// Calls f(lengths) with the lengths of the call's lists.
 template <class F>
 decltype(auto) visit_lengths(const detail::PackCall& call, F&& f) {
   const Mask& valid = call.lists.valid;
@@ -89,8 +89,9 @@ decltype(auto) visit_lengths(const detail::PackCall& call, F&& f) {
 
 // ------------------------------------------------------------------------------------------------------------- offsets
 
-/// What offsets from lengths do to a range of lists, as cpu/lookahead.hpp wants it. A negative length or an offset that
-/// leaves int64 shows in a sign, which is looked at once per sub-block: offsets grow by less than 2^63 at a time.
+/// The steps of a scan of lengths on a range of lists, with the interface of cpu/lookahead.hpp. A negative length, or
+/// an offset that overflows int64, sets a sign bit. This bit is tested once per sub-block. One test per sub-block is
+/// enough, because offsets grow by less than 2^63 at a time.
 template <class Lengths>
 class Layout {
  public:
@@ -106,7 +107,7 @@ class Layout {
   }
   /// Returns the first bad list or kNoIndex.
   std::int64_t scan(cpu::Range range, Carry& carry, cpu::Range = {0, 0}) const {
-    const Lengths lengths = lengths_;  // a copy: what is stored may be no field of it
+    const Lengths lengths = lengths_;  // a copy, which stores to offsets cannot alias
     std::int64_t* const offsets = offsets_;
     std::int64_t offset = carry;
     std::int64_t signs = 0;
@@ -140,14 +141,14 @@ class Layout {
       const std::int64_t length = lengths_(i);
       if (length < 0 || __builtin_add_overflow(before, length, &before)) return i;
     }
-    return kNoIndex;  // what was seen follows from a bad list in an earlier range
+    return kNoIndex;  // the finding is the effect of a bad list in an earlier range
   }
 
   Lengths lengths_;
   std::int64_t* offsets_;
 };
 
-/// offsets[0 … n] ← those of lists of such lengths. Returns the first bad list, or kNoIndex. Throws std::bad_alloc.
+/// Writes offsets[0 … n] of lists with these lengths. Returns the first bad list, or kNoIndex. Throws std::bad_alloc.
 template <class Lengths>
 std::int64_t lay_out(const Lengths& lengths, std::int64_t n, std::int64_t* offsets, int threads) {
   const Layout<Lengths> layout(lengths, offsets);
@@ -156,19 +157,19 @@ std::int64_t lay_out(const Lengths& lengths, std::int64_t n, std::int64_t* offse
   return cpu::scan_lookahead(layout, n, threads, total);
 }
 
-/// The offsets of the call's lists, unless they are given, and call.total; or what is wrong. Where offsets are given, that
-/// they fit the lists is left to be checked. Throws std::bad_alloc.
+/// Computes the offsets of the call's lists, unless they are given, and call.total. Returns the error of a bad
+/// list. Does not check whether given offsets fit the lists. Throws std::bad_alloc.
 Status lay_out(detail::PackCall& call, int threads);
 
-/// What is wrong with the first bad list of a call, by a look at all of them; ok where none is.
+/// Checks all lists of a call. Returns the error of the first bad list, or ok.
 Status first_bad(const detail::PackCall& call) noexcept;
 
-/// What is wrong with list i: ok, or a code that is about it.
+/// Returns the error of list i, or ok.
 Code check_packed(const detail::PackCall& call, std::int64_t i) noexcept;
 
-/// Throws the Error of a status that is about a list, or about the capacity of outputs.
+/// Throws the Error for a status about a list or about the capacity of outputs.
 [[noreturn]] void throw_bad_packed(const detail::PackCall& call, const Status& status);
-/// Throws that of a bad list view, which starts there and has that size.
+/// Throws the Error of a bad list view with this start and size.
 [[noreturn]] void throw_bad_view(const Status& status, std::int64_t start, std::int64_t size, std::int64_t content);
 
 }  // namespace upsweep::impl::pack

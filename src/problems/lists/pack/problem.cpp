@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/problem.cpp: the pack ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+// problems/lists/pack/problem.cpp: the pack ladder in order, the choice of a rung, and the public calls: validate, run,
+// throw failures as Errors.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -18,7 +19,7 @@
 namespace upsweep {
 namespace impl::pack {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, starting with the naive loop. Every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_threads, cpu_tbb, cpu_shares, cpu_staged, cuda_thread_per_list, cuda_warp_per_list,
     cuda_block_per_list, cuda_cub, cuda_tiles;
 
@@ -31,7 +32,7 @@ std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 namespace {
 
-/// The rung that the policy names, or the top one. Throws unknown_rung, unsupported.
+/// Returns the rung that the policy names, or the highest one. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::PackCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
   return usable(call.launch != nullptr ? &cuda_tiles : &cpu_staged, call, policy);
@@ -43,10 +44,10 @@ void require_column(const PackColumn& column, std::int64_t content, detail::Arra
   detail::require_array(column.out, column.capacity, "output", arrays);
   if (column.length == content) return;
   throw Error(Code::unequal_lengths, "columns of " + std::to_string(content) + " and " + std::to_string(column.length) +
-                                         " elements: they must have as many");
+                                         " elements: they must be equally long");
 }
 
-/// Throws what is wrong with a call before a list is looked at; fills in what follows from the columns.
+/// Checks a call before any list is read, and throws an Error if it is invalid. Fills in what follows from the columns.
 void require_call(detail::PackCall& call, detail::ArraysAre arrays = detail::ArraysAre::there) {
   call.capacity = std::numeric_limits<std::int64_t>::max();
   if (!call.columns.empty()) call.content = call.columns.front().length;
@@ -58,7 +59,7 @@ void require_call(detail::PackCall& call, detail::ArraysAre arrays = detail::Arr
   detail::require_lists(call.lists, call.content, arrays);
 }
 
-/// Throws for offsets that are not there, and for an output that overlaps another array.
+/// Throws if the offsets are null, or an output overlaps another array.
 void require_outputs(const detail::PackCall& call) {
   if (call.offsets == nullptr) throw Error(Code::invalid_argument, "offsets: a null pointer");
   CallArrays arrays;
@@ -77,7 +78,7 @@ void require_outputs(const detail::PackCall& call) {
 
 // ---- On a GPU.
 
-/// Throws for an array of the call that is not the device's.
+/// Throws for an array of the call that is not in the device's memory.
 void require_device_arrays(const detail::PackCall& call, int device) {
   for (const PackColumn& column : call.columns) {
     gpu::require_device_array(column.data, column.length, device, "content");
@@ -87,14 +88,14 @@ void require_device_arrays(const detail::PackCall& call, int device) {
   gpu::require_device_memory(call.offsets, device, "offsets");
 }
 
-/// Throws what is wrong with the bounds of a list on the device.
+/// Throws the error of the bounds of a list on the device.
 [[noreturn]] void throw_bad_bounds(const gpu::Launch& launch, const detail::PackCall& call, const Status& bad) {
   const gpu::FetchedList list(call.lists, bad.index, launch.stream);
-  if (call.sizes != nullptr) throw_bad_view(bad, list.start, list.stop, call.content);  // which are its start and size
+  if (call.sizes != nullptr) throw_bad_view(bad, list.start, list.stop, call.content);  // `stop` is the view's size
   throw_bad_list(bad.code, bad.index, list.start, list.stop, call.content);
 }
 
-/// Waits for the call, sets the total, and throws what is wrong.
+/// Waits for the call, sets the total, and throws the call's error, if any.
 void await(const gpu::Launch& launch, detail::PackCall& call) {
   gpu::PackStatus status = {};
   gpu::fetch(&status, call.status, sizeof status, launch.stream);

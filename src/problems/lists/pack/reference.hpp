@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/reference.hpp: the one answer that every rung of pack is checked against, by plain loops over starts and stops.
+// problems/lists/pack/reference.hpp: the reference answer that every rung of pack is checked against, by plain loops.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace upsweep::impl::pack {
 
-/// The first of the n + 1 offsets that is wrong, or kNoIndex; the lists are valid.
+/// Returns the first wrong offset of the n + 1 offsets, or kNoIndex. The lists must be valid.
 template <class T>
 std::int64_t first_wrong_offset(const T* starts, const T* stops, std::int64_t n, const std::int64_t* offsets) {
   std::int64_t offset = 0;
@@ -21,13 +21,13 @@ std::int64_t first_wrong_offset(const T* starts, const T* stops, std::int64_t n,
   return kNoIndex;
 }
 
-/// The first element that is not the one of its list, bit by bit, or kNoIndex.
+/// Returns the first element that differs from that of its list, bit by bit, or kNoIndex.
 template <class T, class E>
 std::int64_t first_wrong_element(const T* starts, const T* stops, std::int64_t n, const E* content, const E* packed) {
   std::int64_t at = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     for (auto j = static_cast<std::int64_t>(starts[i]); j < static_cast<std::int64_t>(stops[i]); ++j, ++at) {
-      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are moved, those of NaN too
+      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are copied, including those of NaN
       if (std::memcmp(&packed[at], &content[j], sizeof(E)) != 0) return at;
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/rung.hpp: what the files of the pack ladder's rungs declare their rows with.
+// problems/lists/pack/rung.hpp: types and functions that the files of the pack ladder's rungs share.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace upsweep::impl::pack {
 
 using Rung = upsweep::Rung<detail::PackCall>;
 
-/// The ladder, from the naive loop up.
+/// The ladder, starting with the naive loop.
 std::vector<RungInfo> rungs();
 
 }  // namespace upsweep::impl::pack

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/algorithms.hpp: the algorithms that reduce lists on the CPU, an entry for each. reduce_lists.cpp chooses.
+// problems/lists/segmented_reduce/algorithms.hpp: the CPU algorithms that reduce lists; reduce_lists.cpp chooses one.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ struct Job {
   const WorkUnits& units;
 };
 
-// Each one reduces all lists. It returns the first list that is bad or whose sum does not fit, or kNoIndex. Throws std::bad_alloc.
+// Each algorithm reduces all lists. It returns the first list that is bad or whose sum overflows, or kNoIndex. Throws
+// std::bad_alloc.
 
 /// Counts elements that are not null.
 std::int64_t count_elements(const Job& job);
@@ -24,11 +25,11 @@ std::int64_t count_elements(const Job& job);
 std::int64_t reduce_bits(const Job& job);
 /// Finds the positions of minima and maxima.
 std::int64_t pick_positions(const Job& job);
-/// Folds the elements that are not null; wraps.
+/// Folds the elements that are not null; integers wrap (modulo 2^bits).
 std::int64_t fold_values(const Job& job);
-/// Adds integers and finds sums that do not fit.
+/// Adds integers and finds sums that overflow.
 std::int64_t sum_checked(const Job& job);
-/// Folds the elements between null ones where they are: a custom operator may have no identity to put in their place.
+/// Folds the elements between nulls in place: a custom operator may have no identity to put in place of a null.
 std::int64_t fold_between_nulls(const Job& job);
 
 }  // namespace upsweep::impl::segmented_reduce

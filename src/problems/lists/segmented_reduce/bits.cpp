@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/bits.cpp: any, all, count_nonzero: a bit for each element, whether it is not zero.
+// problems/lists/segmented_reduce/bits.cpp: any, all, count_nonzero, by one bit per element that says whether it is
+// nonzero.
 #include <cstring>
 #include <memory>
 
@@ -10,7 +11,7 @@
 namespace upsweep::impl::segmented_reduce {
 namespace {
 
-/// See Worker. The total of a block is how many of its elements are not zero; for `all`, less how many elements there are.
+/// See Worker. The total of a block is the number of its nonzero elements; for `all`, minus the number of its elements.
 class Bits {
  public:
   static constexpr bool kSetsLongAside = true;

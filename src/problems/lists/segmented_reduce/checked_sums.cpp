@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/checked_sums.cpp: sums of integers that must fit: those of a batch are added exactly if one may not.
+// problems/lists/segmented_reduce/checked_sums.cpp: sums of integers that must not overflow; if one of a batch may
+// overflow, the batch is added exactly.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -13,7 +14,7 @@ namespace {
 
 using cpu::Int128;
 
-/// The exact sum of elements first … last - 1 that are not null.
+/// Returns the exact sum of elements first … last - 1 that are not null.
 Int128 exact_sum(const detail::SegmentedReduceCall& call, std::int64_t first, std::int64_t last) {
   return visit_type(call.in_type, [&]<class T>(std::type_identity<T>) -> Int128 {
     const T* const x = static_cast<const T*>(call.in);
@@ -27,7 +28,7 @@ Int128 exact_sum(const detail::SegmentedReduceCall& call, std::int64_t first, st
   });
 }
 
-/// init + sum as an output, or false where it does not fit.
+/// Stores init + sum as an output. Returns false if it does not fit.
 bool put_sum(const detail::SegmentedReduceCall& call, Int128 sum, std::int64_t list) {
   return visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T>) {
@@ -75,20 +76,20 @@ class CheckedSums {
   Folds folds_;
 };
 
-/// The first list whose sum does not fit or kNoIndex.
+/// Returns the first list whose sum overflows, or kNoIndex.
 std::int64_t CheckedSums::find_overflow(const SomeLists& lists) const {
   if (sums_fit(lists)) return kNoIndex;
   for (std::int64_t list = lists.first; list < lists.first + lists.count; ++list) {
     if (call_.lists.valid.is_given() && !call_.lists.valid[list]) continue;
     const auto [start, stop] =
         visit_bounds(call_.lists, [&](auto bounds) { return std::pair(bounds.start(list), bounds.stop(list)); });
-    if (stop - start > cpu::kListBlock) continue;  // later, with the long ones
+    if (stop - start > cpu::kListBlock) continue;  // handled later, with the long lists
     if (!put_sum(call_, exact_sum(call_, start, stop), list)) return list;
   }
   return kNoIndex;
 }
 
-/// Whether no list's sum can leave the type that it is computed in, nor the output's: by the largest element there is.
+/// Returns whether no list's sum can overflow the type of the computation or of the output, given the largest element.
 bool CheckedSums::sums_fit(const SomeLists& lists) const {
   if (folds_.results().narrows()) return false;
   const bool from_signed = is_signed(call_.in_type);
@@ -110,7 +111,7 @@ bool CheckedSums::sums_fit(const SomeLists& lists) const {
   return (static_cast<Int128>(largest) + 1) * lists.batch.longest + begin <= most;
 }
 
-/// The elements of adjacent lists.
+/// Returns the elements of adjacent lists.
 Content CheckedSums::elements_of(const SomeLists& lists) const {
   std::int64_t first = call_.n;
   std::int64_t last = 0;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/cpu_columns.cpp: lists side by side in vector lanes, on every core: at the speed of memory.
+// problems/lists/segmented_reduce/cpu_columns.cpp: one list per SIMD lane, on every core, at memory bandwidth.
 //
-// Idea   Eight elements of each of 8 or 16 lists are loaded, whatever their lengths, and transposed in registers: a vector of
-//        first elements, one of second ones, and so on, which are combined lane by lane; a lane stops where its list ends.
-//        No branch depends on a list's length, and the order within a list is the loop's. Lists of more than 32 elements
-//        wait until there are enough of about their length; those of more than 4,096 are split into blocks, which are
-//        done side by side. Threads take ranges of lists as they come, then blocks of the long ones.
-//        Whether something is not zero becomes a bit per element, and a list is a few bits of a word.
+// Idea   Eight elements of each of 8 or 16 lists are loaded, whatever their lengths. They are transposed in registers
+//        into a vector of first elements, one of second elements, and so on. These vectors are combined lane by lane,
+//        and a lane stops where its list ends. No branch depends on a list's length, and the order within a list is
+//        that of the loop. Lists of more than 32 elements are set aside until there are enough lists of similar length.
+//        Lists of more than 4,096 elements are split into blocks, which are processed in separate lanes. Threads take
+//        ranges of lists dynamically, then blocks of the long lists. For any, all and count_nonzero, each element
+//        becomes a bit, and a list is a few bits of a word.
 // Cost   One pass: content and bounds read, results written. Work n, depth n/p.
-// Needs  A compiled operator has vectors: AVX-512, AVX2 or baseline. Others run the plain loop, balanced the same way.
+// Needs  AVX-512, AVX2 or baseline vectors for compiled operators. Other operators run the plain loop, with the same
+//        load balancing.
 // Limit  The read bandwidth of the machine.
-// From   Own. In databases, lists in lanes are known as vertical vectorisation (O. Polychroniou, A. Raghavan, K. Ross:
-//        "Rethinking SIMD vectorization for in-memory databases", SIGMOD 2015).
+// From   Own. Databases call lists in lanes vertical vectorization (O. Polychroniou, A. Raghavan, K. Ross: "Rethinking
+//        SIMD vectorization for in-memory databases", SIGMOD 2015).
 #include <algorithm>
 
 #include "cpu/list_kernels.hpp"
@@ -37,11 +39,11 @@ Status run(const detail::SegmentedReduceCall& call, const Policy& policy) noexce
 }  // namespace
 
 extern const Rung cpu_columns{.info = {.id = "cpu.columns",
-                                       .idea = "lists side by side in vector lanes, on every core",
+                                       .idea = "one list per SIMD lane, on every core",
                                        .needs = "AVX2, AVX-512 or baseline",
                                        .traffic = kOnePass,
                                        .cost = "n, n/p",
-                                       .limit = "the memory"},
+                                       .limit = "memory bandwidth"},
                               .refusal = needs_isa,
                               .run = run};
 

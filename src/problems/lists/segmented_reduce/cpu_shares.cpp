@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/cpu_shares.cpp: every thread gets as much content as the others, and the lists in it, found by search.
+// problems/lists/segmented_reduce/cpu_shares.cpp: every thread gets an equal share of the content; a search finds its
+// lists.
 //
-// Idea   The work up to list i is the bytes of its first element's position and of i bounds and results. A search in the
-//        offsets finds the list where each thread's equal share of all of it begins: a position on the merge path of lists
-//        and elements (cpu/work_partition.hpp). Lists of more than a block are folded block by block.
+// Idea   The work before list i is the bytes of content before its first element, and of i bounds and results. A search
+//        in the offsets finds the list at which each thread's equal share of the work begins. This is a position on the
+//        merge path of lists and elements (cpu/work_partition.hpp). Lists of more than a block are folded block by
+//        block.
 // Cost   One pass: content and bounds read, results written, and log2 n offsets per thread. Work n, depth n/p.
-// Needs  Any CPU, any associative operator; lists one after the other.
-// Limit  The mispredicted exit of the loop over each list, on every core. cpu.columns gets rid of it.
+// Needs  Any CPU, any associative operator; adjacent lists.
+// Limit  The mispredicted exit of the loop over each list, on every core. cpu.columns removes it.
 // From   D. Merrill, M. Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016.
 #include <algorithm>
 #include <new>
@@ -22,7 +24,8 @@ namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
-/// Where each worker's lists begin, and where the last one's end. Offsets that decrease give some lists in order.
+/// Returns the first list of each worker, and the end of the last worker's lists. Decreasing offsets give some valid
+/// order.
 std::vector<std::int64_t> bounds_of_work_units(const detail::SegmentedReduceCall& call, int workers) {
   return visit_offsets(call.lists, [&](const auto& given) {
     const auto offsets = [&](std::int64_t i) { return std::clamp<std::int64_t>(given(i), 0, call.n); };
@@ -38,7 +41,7 @@ std::vector<std::int64_t> bounds_of_work_units(const detail::SegmentedReduceCall
 }
 
 const char* refusal(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
-  return call.lists.are_adjacent() ? nullptr : "lists by starts and stops have no order to be searched in";
+  return call.lists.are_adjacent() ? nullptr : "does not support lists by starts and stops: they have no order";
 }
 
 Status run(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept try {
@@ -55,12 +58,12 @@ Status run(const detail::SegmentedReduceCall& call, const Policy& policy) noexce
 }  // namespace
 
 extern const Rung cpu_shares{.info = {.id = "cpu.shares",
-                                      .idea = "as much content for every thread, lists found by search",
-                                      .needs = "any CPU; lists one after the other",
+                                      .idea = "an equal share of content per thread, lists found by search",
+                                      .needs = "any CPU; adjacent lists",
                                       .traffic = kOnePass,
                                       .cost = "n, n/p",
                                       .limit = "a mispredicted branch per list, an operation's latency per element, "
-                                               "and lists of unequal lengths branch, on each core"},
+                                               "on each core"},
                              .refusal = refusal,
                              .run = run};
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/cpu_tbb.cpp: a parallel loop over lists on oneTBB with std::accumulate: what a C++ user would pick instead.
+// problems/lists/segmented_reduce/cpu_tbb.cpp: oneTBB's parallel loop over lists with std::accumulate, as a C++ user
+// would write it without upsweep.
 //
-// Idea   A parallel loop over the lists; each is folded by std::accumulate.
+// Idea   A parallel loop over the lists; std::accumulate folds each list.
 // Cost   One pass: content and bounds read, results written.
-// Needs  A fold by a compiled operator with the same 4- or 8-byte type in and out; wrap-around overflow; no nulls. It runs
-//        on every core: it takes no thread count. A list is never split.
-// Limit  The mispredicted exit of the loop over each list; one list of everything is done by one thread.
+// Needs  A fold by a compiled operator with the same 4- or 8-byte type in and out; wrap-around overflow; no nulls. It
+//        runs on every core: it has no thread count. A list is never split.
+// Limit  The mispredicted exit of the loop over each list. One thread processes a single long list.
 // From   oneTBB's parallel_reduce, whose result is the first bad list.
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
@@ -22,10 +23,10 @@ namespace upsweep::impl::segmented_reduce {
 namespace {
 
 const char* refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
-  if (call.reducer != Reducer::fold || call.op == Operator::custom) return "folds by compiled operators alone";
-  if (call.in_type != call.out_type || call.out_size < 4) return "elements of 4 or 8 bytes of the same type in and out";
-  if (call.valid.is_given() || call.lists.valid.is_given()) return "it knows no nulls";
-  return cpu::is_checked(call, policy) ? "it does not check for overflow" : nullptr;
+  if (call.reducer != Reducer::fold || call.op == Operator::custom) return "supports only folds by compiled operators";
+  if (call.in_type != call.out_type || call.out_size < 4) return "needs elements of 4 or 8 bytes, same type in and out";
+  if (call.valid.is_given() || call.lists.valid.is_given()) return "does not support nulls";
+  return cpu::is_checked(call, policy) ? "does not check for overflow" : nullptr;
 }
 
 template <class T, class Bounds, class Op>
@@ -34,7 +35,7 @@ std::int64_t fold_lists(const detail::SegmentedReduceCall& call, Bounds bounds, 
   T* const out = static_cast<T*>(call.out);
   const T init = *static_cast<const T*>(call.init);
   const T of_none = call.empty_is_zero ? T{0} : init;
-  // Of what is bad the first one is reduced too, as nothing but oneTBB's own hand-over orders its threads.
+  // The first bad list is found by a reduction: only oneTBB's own joins order its threads.
   return tbb::parallel_reduce(
       tbb::blocked_range<std::int64_t>(0, call.lists.count), kNoIndex,
       [&](const auto& range, std::int64_t bad) {
@@ -67,8 +68,8 @@ extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
                                    .needs = "a fold; same type in and out",
                                    .traffic = kOnePass,
                                    .cost = "n, the longest list",
-                                   .limit = "a mispredicted branch per list, an operation's latency per element, and "
-                                            "lists of unequal lengths branch, on each core",
+                                   .limit = "a mispredicted branch per list, an operation's latency per element; "
+                                            "a single long list",
                                    .kind = Kind::library,
                                    .threads = Threads::every},
                           .refusal = refusal,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/segmented_reduce/cuda_block_per_list.cu: every block folds one list.
 //
-// Idea   As cuda.warp_per_list with all threads of a block, whose warps meet in shared memory.
+// Idea   As cuda.warp_per_list, with all threads of a block, whose warps combine their folds in shared memory.
 // Cost   One pass. Work n + 256 per list, depth the longest list / 256 + 8.
 // Needs  Any GPU.
-// Limit  A block is launched for three elements; a list of everything leaves all multiprocessors but one without work.
-// From   What cub::DeviceSegmentedReduce did for lists of any length.
+// Limit  A whole block is launched for three elements. A single long list leaves all multiprocessors except one idle.
+// From   Earlier versions of cub::DeviceSegmentedReduce, for lists of any length.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 #include "upsweep/detail/tuning/teaching.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 #if UPSWEEP_HAS_CUDA
 constexpr int kThreads = gpu::tuning::kTeachingOrder.list_threads;
-// Blocks take further lists where there are more than this: a grid has at most 2^31 - 1.
+// Beyond this number of lists, blocks loop over several lists: a grid has at most 2^31 - 1 blocks.
 constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
 
 template <class R>
@@ -47,8 +47,8 @@ extern const Rung cuda_block_per_list{.info = {.id = "cuda.block_per_list",
                                                .idea = "a block folds each list",
                                                .needs = "any GPU",
                                                .traffic = kOnePass,
-                                               .cost = "n + 256 a list, the longest list / 256",
-                                               .limit = "threads without an element"},
+                                               .cost = "n + 256 per list, the longest list / 256",
+                                               .limit = "idle threads"},
                                       .refusal = taught_refusal,
                                       .run = launch};
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/cuda_cub.cu: cub::DeviceSegmentedReduce, which a CUDA programmer would use instead.
+// problems/lists/segmented_reduce/cuda_cub.cu: cub::DeviceSegmentedReduce, as a CUDA programmer would use it without
+// upsweep.
 //
-// Idea   A block per list: tiles with vector loads, then shuffles. Bounds come through iterators that check them, so that
-//        of a bad list nothing is read.
+// Idea   One block per list: tiles with vector loads, then shuffles. Iterators check the bounds, so that no element of
+//        a bad list is read.
 // Cost   One pass. Work n + 256 per list, depth the longest list / 256.
 // Needs  Any GPU.
-// Limit  A block per list, as cuda.block_per_list: 180 times cuda.pipeline's time for lists of three elements.
+// Limit  One block per list, as cuda.block_per_list: 180 times cuda.pipeline's time for lists of three elements.
 // From   CUB 3 of the CUDA toolkit.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 
@@ -38,7 +39,7 @@ struct StopOf {
 
 constexpr int kThreads = gpu::tuning::kTeaching.threads;
 
-/// CUB gives lists without elements what it begins with.
+/// Writes zero for empty lists, because CUB writes its initial value.
 template <class T>
 __global__ void zero_empty(GivenLists lists, T* out) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -62,7 +63,7 @@ cudaError_t reduce_by_cub(const detail::SegmentedReduceCall& call, Op op, void* 
   return gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = stream}, zero_empty<T>, lists, out);
 }
 
-/// The call by its type and operator.
+/// Runs the call with its type and operator.
 cudaError_t reduce_by_cub(const detail::SegmentedReduceCall& call, void* temporary, std::size_t& bytes) {
   cudaError_t error = cudaErrorNotSupported;
   (void)with_few_types(call.out_type, [&]<class T, class Any>(std::type_identity<T>, Any) -> Status {
@@ -94,11 +95,11 @@ gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
 
 const char* cub_refusal(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   if (call.checked) return kWraps;
-  if (call.valid.is_given()) return "it knows no null elements";
+  if (call.valid.is_given()) return "does not support null elements";
   const bool is_picked = call.op == Operator::min || call.op == Operator::max;
   if (call.reducer != Reducer::fold || (call.op != Operator::add && !is_picked))
-    return "runs sums, minima, maxima only";
-  if (is_picked && is_float(call.in_type)) return "of equal zeros it may pick another one";
+    return "supports only sums, minima and maxima";
+  if (is_picked && is_float(call.in_type)) return "may pick another one of equal zeros";
   return teaching_refusal(Operator::add, call.in_type, call.out_type);
 }
 
@@ -108,8 +109,8 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .idea = "cub::DeviceSegmentedReduce",
                                     .needs = "any GPU",
                                     .traffic = kOnePass,
-                                    .cost = "n + 256 a list, the longest list / 256",
-                                    .limit = "a block per list",
+                                    .cost = "n + 256 per list, the longest list / 256",
+                                    .limit = "one block per list",
                                     .kind = Kind::library,
                                     .determinism = Determinism::no},
                            .refusal = cub_refusal,

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/cuda_lanes.cu: as many lanes for a list as it has elements for, from one lane to every block.
+// problems/lists/segmented_reduce/cuda_lanes.cu: the length of a list determines how many lanes fold it, from one lane
+// to all blocks.
 //
-// Idea   A warp takes 32 lists. Each lane folds its own where that has up to 8 elements; those of up to 64 are folded by
-//        eight lanes, four lists at a time; those of up to 2,048 by the warp, one after the other. What is longer is left
-//        in a list of tiles of 16,384 elements, which a second kernel's blocks take; the last of a list's tiles to be
-//        folded folds them all, in their order. Operators that do not commute (segmented_reduce.cuh) fold rows of four elements a
-//        lane, in order; the others columns.
-// Cost   One pass, by lines of the cache as far as short lists share them. Work n, depth n/(256·2112) and the folds.
-// Needs  Any GPU. 24 bytes of scratch per list that is long; where lists may overlap, for every list.
-// Limit  Lanes wait for the longest of their warp's lists, and for memory: nothing is loaded ahead. cuda.pipeline does.
-// From   Own; the classes of lengths as in S. Baxter's moderngpu and in cub::DeviceBatchMemcpy.
+// Idea   A warp takes 32 lists. A lane folds its list if that has up to 8 elements. Eight lanes fold a list of up to 64
+//        elements, four lists at a time. The warp folds lists of up to 2,048 elements, one after the other. Longer
+//        lists become tiles of 16,384 elements, which the blocks of a second kernel fold. The block that folds the last
+//        tile of a list combines the folds of all its tiles in order. Non-commutative operators (segmented_reduce.cuh)
+//        fold rows of four elements per lane, in order; other operators fold columns.
+// Cost   One pass, by cache lines, which short lists share. Work n, depth n/(256·2112) and the folds.
+// Needs  Any GPU. 24 bytes of scratch per long list; if lists may overlap, per list.
+// Limit  Lanes wait for the longest of their warp's lists, and for memory: nothing is loaded ahead. cuda.pipeline loads
+//        ahead.
+// From   Own; the length classes as in S. Baxter's moderngpu and in cub::DeviceBatchMemcpy.
 #include "problems/lists/segmented_reduce/cuda_lanes.cuh"
 
 namespace upsweep::impl::segmented_reduce {
@@ -35,7 +37,7 @@ const char* lanes_refusal(const detail::SegmentedReduceCall& call, const Policy&
 }  // namespace
 
 extern const Rung cuda_lanes{.info = {.id = "cuda.lanes",
-                                      .idea = "lanes for a list as it has elements, long ones in tiles",
+                                      .idea = "1 to 32 lanes per list by its length, long lists in tiles",
                                       .needs = "any GPU",
                                       .traffic = kOnePass,
                                       .cost = "n, n/p",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/cuda_lanes.cuh: calls of cuda.lanes by the type that elements are kept as.
+// problems/lists/segmented_reduce/cuda_lanes.cuh: calls of cuda.lanes, by the type in which elements are stored.
 #pragma once
 
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
@@ -9,10 +9,10 @@
 
 namespace upsweep::impl::segmented_reduce {
 
-/// Of the compiled reducers: a Picked<double> is the largest value there is.
+/// Slot size of the compiled reducers: Picked<double> is their largest value.
 inline constexpr std::int64_t kCompiledSlotBytes = kSlotBytes<Picked<double>>;
 
-/// Compiled once per type that elements are kept as, in lanes_kernels.cu.
+/// Compiled once per stored element type, in lanes_kernels.cu.
 template <class T>
 Status lanes_on(const detail::SegmentedReduceCall& call) noexcept;
 

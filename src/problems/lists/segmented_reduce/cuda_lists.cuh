@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/cuda_lists.cuh: what the rungs on CUDA share: lists and folds as kernels see them, and calls of the simple rungs.
+// problems/lists/segmented_reduce/cuda_lists.cuh: what the CUDA rungs share: lists and folds in the form that kernels
+// expect, and calls of the simple rungs.
 #pragma once
 
 #include "problems/lists/segmented_reduce/rung.hpp"
@@ -11,7 +12,7 @@
 namespace upsweep::impl::segmented_reduce {
 
 // ---------------------------------------------------------------------------------------------------- simple rungs
-// Those that are there to be read are compiled for a few types and know no null elements.
+// The simple rungs are for teaching. They are compiled for a few types and do not support null elements.
 
 template <class R>
 inline constexpr bool kIsTaught = false;
@@ -22,7 +23,7 @@ inline constexpr bool kIsTaught<Pick<T>> = sizeof(T) >= 4;
 template <class T>
 inline constexpr bool kIsTaught<Count<T>> = true;
 
-/// run(reducer) of a call that taught_refusal() does not refuse, with the status around it.
+/// Calls run(reducer) for a call that taught_refusal() does not refuse. Returns its status.
 template <class Run>
 Status with_taught(const detail::SegmentedReduceCall& call, Run run) {
   return with_status(call, [&] {

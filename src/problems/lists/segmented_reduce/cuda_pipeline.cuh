@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/cuda_pipeline.cuh: a reduction of every list in one pass over memory on Hopper: shares, bulk copies, roles.
+// problems/lists/segmented_reduce/cuda_pipeline.cuh: reduces every list in one pass over memory on Hopper, with shares,
+// bulk copies and roles.
 //
-// shares     The work, the bytes of each element and of each list's bound and result, is divided into shares of equal work, which
-//            blocks take by ticket. Where a share begins depends on the offsets alone (pipeline_shares.cuh).
-// search     A warp finds the two borders of its block's next share in the offsets, 16 probes each at a time (pipeline_search.cuh).
-// loader     A warp divides the share into tiles: whole groups of lists that fit a stage of shared memory, or some elements of a
-//            long list. It starts the bulk copies of their offsets and content (pipeline_loader.cuh).
-// consumers  A lane folds a list where lists are short, 2 to 32 lanes where a tile has few (pipeline_consumers.cuh). A warp folds a
-//            list that is much longer than its neighbours (pipeline_lane_folds.cuh). All consumers fold a list that is longer
-//            than a tile (pipeline_long_lists.cuh).
-// publisher  A warp publishes the partial folds of lists that lie in several shares; the last to come adds them up in order
-//            (pipeline_publisher.cuh). Nobody waits for another block.
+// Shares     The work is the bytes of each element and of each list's bound and result. It is divided into shares of
+//            equal work, which blocks take by ticket. The begin of a share depends only on the offsets
+//            (pipeline_shares.cuh).
+// Search     A warp finds the two borders of its block's next share in the offsets, 16 probes for each at a time
+//            (pipeline_search.cuh).
+// Loader     A warp divides the share into tiles: whole groups of lists that fit a stage of shared memory, or some
+//            elements of a long list. It starts the bulk copies of the offsets and content of each tile
+//            (pipeline_loader.cuh).
+// Consumers  One lane folds a short list; 2 to 32 lanes fold a list if a tile has few (pipeline_consumers.cuh). A warp
+//            folds a list that is much longer than the lists next to it (pipeline_lane_folds.cuh). All consumers fold a
+//            list that is longer than a tile (pipeline_long_lists.cuh).
+// Publisher  A warp publishes the partial folds of lists that extend over several shares. The publisher that completes
+//            a list adds its partial folds in order (pipeline_publisher.cuh). No block waits for another block.
 //
-// All roles know the call, the block's shared memory and their own number: PipelineWarp (pipeline_block.cuh). They pass each other
-// shares, tiles and partial folds through PipelineHead, whose barriers say what is there and what is free.
+// All roles derive from PipelineWarp (pipeline_block.cuh): the call, the block's shared memory and the warp's number.
+// The roles pass shares, tiles and partial folds to each other through PipelineHead, whose barriers tell which slots
+// are full and free.
 //
-// Bad offsets. Every list's bounds are compared where its result is computed: a bad list is reported, and not read. The
-// search and the loader take every offset as one between the first and the last, which are looked at before anything else.
-// Where offsets descend so that a share cannot be divided, its lists are only checked. As the borders of shares lead from list 0
-// to the last in steps, every list is in some share, whatever the offsets are.
+// Bad offsets. Every list's bounds are compared when its result is computed: a bad list is reported, and not read. The
+// search and the loader clamp every offset between the first and the last offset, which are checked before anything
+// else. If descending offsets make it impossible to divide a share, its lists are only checked. The borders of shares
+// lead from list 0 to the last list in steps. Therefore every list is in some share, whatever the offsets are.
 //
-// compute-sanitizer's racecheck does not follow __syncwarp with one lane's release for the warp (see tile_pipeline.cuh). All that
-// it reports here are writes of a stage and its tile by TileLoader, copy_ends() and their bulk copies, against the
-// consumers' reads. `full` orders these after the writes, `empty` the next writes after them.
+// The racecheck tool of compute-sanitizer does not follow __syncwarp with one lane's release for the warp (see
+// tile_pipeline.cuh). All its reports here concern one pattern: TileLoader, copy_ends() and their bulk copies write a
+// stage and its tile, and the consumers read them. `full` orders these reads after the writes, and `empty` orders the
+// next writes after the reads.
 #pragma once
 
 #include "problems/lists/segmented_reduce/pipeline_consumers.cuh"
@@ -33,9 +39,9 @@
 #if UPSWEEP_HAS_CUDA
 namespace upsweep::impl::segmented_reduce {
 
-// -------------------------------------------------------------------------------------------------------------- the block
+// ----------------------------------------------------------------------------------------------------------- the block
 
-/// By all threads of a block, before any role begins.
+/// Initializes the block's barriers. All threads of a block call this before any role begins.
 __device__ __forceinline__ void begin_block(PipelineHead& head) {
   if (threadIdx.x == 0) {
     for (int s = 0; s < kStages; ++s) {
@@ -49,19 +55,19 @@ __device__ __forceinline__ void begin_block(PipelineHead& head) {
       head.received[s].init(1);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    gpu::detail::fence_before_bulk();  // the barriers before the bulk copies that arrive at them
+    gpu::detail::fence_before_bulk();  // the barriers must be visible before bulk copies arrive at them
   }
   __syncthreads();
 }
 
-/// The last block to end says how the call ended, and clears what the next call counts in.
+/// The last block to finish writes the status of the call and clears the counters for the next call.
 __device__ __forceinline__ void end_block(const ListsCall& call) {
   __syncthreads();
   if (threadIdx.x != 0) return;
   Control& control = *call.control;
-  __threadfence();  // this block's reports before the count
+  __threadfence();  // orders this block's reports before the count
   if (atomicAdd(&control.done, 1U) != gridDim.x - 1) return;
-  __threadfence();  // the count before the other blocks' reports
+  __threadfence();  // orders the count before the other blocks' reports
   const unsigned long long bad = atomicExch(&control.bad, 0ULL);
   control.ticket = 0;
   control.done = 0;
@@ -69,14 +75,14 @@ __device__ __forceinline__ void end_block(const ListsCall& call) {
   if (bad != 0) {
     status.first_bad = static_cast<std::int64_t>(~bad);
     (void)call.lists.extent(status.first_bad, status.code);
-    // Partials of lists that were not folded to the end.
+    // Clears the partial folds of lists that were not completed.
     for (std::int64_t s = 0; s < call.shares; ++s) call.partials.missing[s] = 0;
   }
   *call.lists.status = status;
 }
 
-/// By all threads of a block: every warp takes its role. The other roles are made from the consumer, which is there from the
-/// beginning: with an object of its own nvcc 13.0 spills up to 8 bytes more.
+/// Runs every warp's role; all threads of a block call this. The other roles are made from the consumer, which exists
+/// from the beginning: with a separate object, nvcc 13.0 spills up to 8 more bytes.
 template <class R>
 __device__ __forceinline__ void run_pipeline(const ListsCall& call, const typename R::In* content, const R& reducer,
                                              char* shared) {
@@ -102,9 +108,9 @@ __device__ __forceinline__ void run_pipeline(const ListsCall& call, const typena
   end_block(call);
 }
 
-// -------------------------------------------------------------------------------------------------------------- the calls
+// ----------------------------------------------------------------------------------------------------------- the calls
 
-/// What it is compiled for.
+/// Whether the pipeline is compiled for a reducer.
 template <class R>
 inline constexpr bool kIsPiped = false;
 template <class T>
@@ -120,18 +126,19 @@ inline constexpr bool kIsPiped<Pick<T>> = true;
 template <class T>
 inline constexpr bool kIsPiped<Count<T>> = true;
 
-/// With the widest bounds and results, so that one workspace serves all reductions of the same content.
+/// Returns the work with the widest bounds and results, so that one workspace serves all reductions of the same
+/// content.
 inline std::int64_t most_work(const detail::SegmentedReduceCall& call) {
   return call.n * call.in_size + call.lists.count * 16;
 }
 inline std::int64_t most_pipeline_shares(const detail::SegmentedReduceCall& call) {
   return most_shares(most_work(call));
 }
-/// A block per share, at most.
+/// Returns the maximum number of blocks: one per share.
 inline std::int64_t needed_blocks(const detail::SegmentedReduceCall& call) {
   return (most_work(call) >> kLeastShareBits) + 1;
 }
-/// Kept: what blocks count in. Scratch: the partials.
+/// Returns the workspace: the blocks' counters are kept between calls, the partial folds are scratch.
 inline gpu::WorkspaceSize memory_for(std::int64_t shares) {
   return {.kept = std::int64_t{sizeof(Control)} + shares * 4,
           .scratch = shares * (16 + 16 + 16),
@@ -148,7 +155,7 @@ inline Partials partials_at(void* kept, void* scratch, std::int64_t shares) {
   return partials;
 }
 
-/// Compiled once per type that elements are kept as, in pipeline_kernels.cu.
+/// Compiled once per stored element type, in pipeline_kernels.cu.
 template <class T>
 Status pipeline_on(const detail::SegmentedReduceCall& call) noexcept;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/cuda_reducers.cuh: what becomes of a list's elements, as kernels see it, and the way from a call to its own.
+// problems/lists/segmented_reduce/cuda_reducers.cuh: the reducers that kernels apply to a list's elements, and the
+// dispatch from a call to its reducer.
 //
-// Elements are kept as one of six types: unsigned ones stand for signed ones of their size. A sum modulo 2^64 has the same
-// bits, and where order counts the sign bit is flipped first; a minimum is a maximum of flipped bits. All but sums and
-// products of floats come to the same in any order.
+// Elements are stored as one of six types: unsigned types also represent signed types of their size. A sum modulo 2^64
+// has the same bits. If the order matters, the sign bit is flipped first. A minimum is a maximum of flipped bits. Every
+// result is independent of the order of operations, except sums and products of floats.
 #pragma once
 
 #include "problems/lists/segmented_reduce/rung.hpp"
@@ -23,7 +24,7 @@
 
 namespace upsweep::impl::segmented_reduce {
 
-/// init ⊕ x0 ⊕ x1 …
+/// Computes init ⊕ x0 ⊕ x1 …
 template <class T, class Op>
 struct Folded {
   using In = T;
@@ -31,14 +32,14 @@ struct Folded {
   static constexpr T kNone = Op::template identity<T>();
   T* out;
   T init;
-  bool empty_is_zero;  ///< of sums of floats: see SegmentedReduceCall
+  bool empty_is_zero;  ///< for sums of floats: see SegmentedReduceCall
 
   __device__ bool reads() const { return true; }
   __device__ Value none() const { return kNone; }
   __device__ Value of(In x, std::int64_t) const { return x; }
   __device__ Value merge(Value a, Value b) const { return Op{}(a, b); }
   __device__ void write(std::int64_t list, Value value) const { out[list] = Op{}(init, value); }
-  /// The result of a list without elements.
+  /// Writes the result of a list without elements.
   __device__ void write_empty(std::int64_t list) const
     requires(std::is_floating_point_v<T> && Op::kOperator == Operator::add)
   {
@@ -46,7 +47,7 @@ struct Folded {
   }
 };
 
-/// Sums of integers in 64 bits.
+/// Computes sums of integers in 64 bits.
 template <class T>
 struct Widened {
   using In = T;
@@ -65,7 +66,7 @@ struct Widened {
   __device__ void write(std::int64_t list, Value value) const { out[list] = init + value; }
 };
 
-/// An operator on unsigned integers, some bits of which are flipped before and after.
+/// Applies an operator to unsigned integers; some of their bits are flipped before and after.
 template <class T, class Op>
 struct Flipped {
   using In = T;
@@ -84,12 +85,12 @@ struct Flipped {
   }
 };
 
-/// The bits of a float, or an integer as it is.
+/// The unsigned integer with the bits of a float, or an integer type itself.
 template <class T>
 using BitsOf = std::conditional_t<std::is_floating_point_v<T>,
                                   std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>, T>;
 
-/// An element and where it is.
+/// An element and its position.
 template <class T>
 struct Picked {
   T value;
@@ -97,7 +98,8 @@ struct Picked {
 };
 inline constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::max();
 
-/// Whether b comes before a: it is greater, or the first of equals; a NaN is greater than all. Positions of any type.
+/// Returns whether b is picked before a: b is greater, or the first of equal elements. A NaN is greater than all
+/// numbers. Positions may have any type.
 template <class T, class Position>
 __device__ __forceinline__ bool is_better(T b, Position b_at, T a, Position a_at) {
   bool better = b > a || (b == a && b_at < a_at);
@@ -107,7 +109,7 @@ __device__ __forceinline__ bool is_better(T b, Position b_at, T a, Position a_at
   return better;
 }
 
-/// The first greatest element, once bits are flipped: its position, or of floats its value.
+/// Finds the first maximum after bits are flipped. The result is its position or, for floats, its value.
 template <class T>
 struct Pick {
   using In = T;
@@ -117,10 +119,10 @@ struct Pick {
   void* out;
   T init;
   Bits flip;
-  T least;  ///< of the elements as they are, no better than any other
-  T sign;   ///< of floats: -1 where bits are flipped, else 1
+  T least;  ///< the worst element, before bits are flipped
+  T sign;   ///< for floats: -1 if bits are flipped, otherwise 1
   bool writes_value;
-  bool is_least;  ///< for the initial value, where the value is written
+  bool is_least;  ///< whether a minimum is written, for the initial value, if writes_value
 
   __host__ __device__ static T flipped(T x, Bits bits) {
     Bits word;
@@ -145,11 +147,11 @@ struct Pick {
   }
 };
 
-/// What is counted, and what is said of how many there are.
+/// Which elements are counted, and which result is derived from the count.
 enum class Counted : std::uint8_t { all_elements, zeros, not_zeros };
 enum class Says : std::uint8_t { how_many, whether_any, whether_none };
 
-/// any, all, count and count_nonzero.
+/// Computes any, all, count and count_nonzero.
 template <class T>
 struct Count {
   using In = T;
@@ -176,9 +178,9 @@ struct Count {
 template <class T>
 inline constexpr bool kCounts<Count<T>> = true;
 
-// ------------------------------------------------------------------------------------------------------------- dispatch
+// ------------------------------------------------------------------------------------------------------------ dispatch
 
-/// What elements of type T are kept as.
+/// The type in which elements of type T are stored.
 template <class T>
 struct Kept {
   using Type = std::make_unsigned_t<T>;
@@ -190,7 +192,7 @@ struct Kept<T> {
 template <class T>
 using KeptAs = typename Kept<T>::Type;
 
-/// f(std::type_identity<T>{}) of the type that the call's elements are kept as.
+/// Calls f(std::type_identity<T>{}) with the type T in which the call's elements are stored.
 template <class F>
 auto visit_kept(const detail::SegmentedReduceCall& call, F f) {
   if (kind_of(call.reducer) == ReducerKind::length) return f(std::type_identity<std::uint8_t>{});
@@ -204,7 +206,7 @@ T init_of(const detail::SegmentedReduceCall& call) {
   return init;
 }
 
-/// What turns the order of elements kept as T into that of their type, or the other way round.
+/// Returns the bits to flip so that elements stored as T sort in the order of their type, or in reverse order.
 template <class T>
 BitsOf<T> order_flip(Type type, bool is_least) {
   using Bits = BitsOf<T>;
@@ -249,7 +251,7 @@ Count<T> count_of(const detail::SegmentedReduceCall& call) {
   detail::no_such_value();
 }
 
-/// The reducer of a fold by that operator, same type in and out.
+/// Returns the reducer of a fold by this operator, same type in and out.
 template <class T, class Op>
 auto fold_of(const detail::SegmentedReduceCall& call) {
   T* const out = static_cast<T*>(call.out);
@@ -282,7 +284,7 @@ Status with_fold(const detail::SegmentedReduceCall& call, F f) {
   return visit_operator<T>(call.op, [&]<class Op>(Op) -> Status { return f(fold_of<T, Op>(call)); });
 }
 
-/// f(reducer) of a call whose elements are kept as T.
+/// Calls f(reducer) for a call whose elements are stored as T.
 template <class T, class F>
 Status with_reducer(const detail::SegmentedReduceCall& call, F f) {
   switch (kind_of(call.reducer)) {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/cuda_shares.cu: every thread gets as many elements and ends of lists as the others, found by search.
+// problems/lists/segmented_reduce/cuda_shares.cu: every thread gets an equal number of elements and list ends, found by
+// search.
 //
-// Idea   Elements and ends of lists, merged in their order, are divided into equal shares: a search in the offsets finds where
-//        each begins. A thread walks along its share, and leaves partial folds of the lists that cross its borders; a second
-//        kernel's threads add these up, one for each list that crosses one, in order.
-// Cost   One pass, and the offsets once more, which are checked before anything is read by them; log2 n offsets and 48
-//        bytes per share. Work n, depth 128, and the partial folds of one list.
+// Idea   Elements and list ends, merged in their order, are divided into equal shares. A search in the offsets finds
+//        where each share begins. A thread walks along its share and writes partial folds of the lists that cross its
+//        borders. A second kernel adds these partial folds, in order, with one thread per list that crosses a border.
+// Cost   One pass, and a second read of the offsets, which are checked before any element is read; log2 n offsets and
+//        48 bytes per share. Work n, depth 128, and the partial folds of one list.
 // Needs  Any GPU; lists between offsets, without nulls.
-// Limit  Lanes read 128 elements apart, and one thread adds up all partial folds of a list of everything. cuda.pipeline reads in
-//        bulk, and there the warp with the last partial fold adds them all up.
+// Limit  Adjacent lanes read addresses that are 128 elements apart. One thread adds all partial folds of a single long
+//        list. In cuda.pipeline,
+//        reads are in bulk, and the warp that completes a list adds its partial folds.
 // From   D. Merrill, M. Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 #include "upsweep/detail/tuning/segmented_reduce.hpp"
@@ -23,15 +25,15 @@ namespace {
 
 #if UPSWEEP_HAS_CUDA
 constexpr int kThreads = gpu::tuning::kTeaching.threads;
-constexpr std::int64_t kItems = gpu::tuning::kSharesOrder.items;  ///< elements and ends of a share
+constexpr std::int64_t kItems = gpu::tuning::kSharesOrder.items;  ///< number of elements and list ends of a share
 constexpr std::int64_t kCrossingBytes = 48;
 constexpr std::int64_t kNoList = -1;
 
-/// What a share leaves of the lists that cross its borders.
+/// The partial folds of a share: of the lists that cross its borders.
 template <class Value>
 struct Crossing {
-  std::int64_t ends;     ///< the list that began before and ends here, or kNoList
-  std::int64_t goes_on;  ///< the list that goes on past the end, or kNoList
+  std::int64_t ends;     ///< the list that began in an earlier share and ends here, or kNoList
+  std::int64_t goes_on;  ///< the list that continues past the share's end, or kNoList
   Value end;
   Value partial;
 };
@@ -45,7 +47,7 @@ __global__ void check_all(GivenLists lists) {
   if (i < lists.count) (void)lists.list(i);
 }
 
-/// How many lists end before item `item` of elements and ends.
+/// Returns the number of lists that end before item `item` of the merged elements and ends.
 __device__ std::int64_t lists_before(const GivenLists& lists, std::int64_t first, std::int64_t item) {
   return gpu::first_where(0, item < lists.count ? item : lists.count, [&](std::int64_t list) {  // ends later
     return !gpu::PathCost{}.is_before(lists.bound(lists.stops, list) - first, list + 1, item);
@@ -91,7 +93,8 @@ __global__ void reduce_shares(GivenLists lists, const typename R::In* content, R
   crossings[share] = crossing;
 }
 
-/// By the share that a list begins in, where it goes on in others.
+/// Adds the partial folds of a list; the thread of the share in which the list begins does this if it continues in
+/// others.
 template <class R>
 __global__ void add_partials(GivenLists lists, R reducer, const Crossing<typename R::Value>* crossings) {
   if (lists.status->first_bad != kNoneBad) return;
@@ -135,16 +138,16 @@ gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
 
 const char* shares_refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   if (const char* reason = taught_refusal(call, policy)) return reason;
-  if (call.reducer == Reducer::count) return "lengths are in the offsets alone: there is no content to be read";
-  if (call.lists.has_size || !call.lists.are_adjacent()) return "only lists between offsets can be searched";
-  if (call.cuts_last) return "it knows no list that goes on past the content";
-  return call.lists.valid.is_given() ? "it knows no nulls" : nullptr;
+  if (call.reducer == Reducer::count) return "does not count: lengths follow from the offsets, without the content";
+  if (call.lists.has_size || !call.lists.are_adjacent()) return "supports only lists between offsets";
+  if (call.cuts_last) return "does not support a list that extends past the content";
+  return call.lists.valid.is_given() ? "does not support nulls" : nullptr;
 }
 
 }  // namespace
 
 extern const Rung cuda_shares{.info = {.id = "cuda.shares",
-                                       .idea = "as many elements and ends for every thread, by search",
+                                       .idea = "equal shares of elements and list ends, by search",
                                        .needs = "any GPU; offsets, no nulls",
                                        .traffic = "content and bounds read, bounds again, results written",
                                        .cost = "n, 128 and the partial folds of one list",

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/segmented_reduce/cuda_thread_per_list.cu: every thread loops over one list.
 //
-// Idea   The loop over lists becomes a thread per list; the loop over elements stays.
-// Cost   One pass, where lists are so short that what a warp reads lies together. Work n, depth the longest list.
+// Idea   The loop over lists becomes one thread per list; the loop over elements stays.
+// Cost   One pass, if lists are so short that a warp reads adjacent addresses. Work n, depth the longest list.
 // Needs  Any GPU.
-// Limit  A warp takes as long as its longest list, and a list of everything is done by one thread. Of lists of dozens of
-//        elements each lane reads a cache line of its own. cuda.warp_per_list reads long lists side by side.
-// From   The kernel per list that jagged arrays are usually given; "scalar kernel" of N. Bell, M. Garland, "Implementing
-//        sparse matrix-vector multiplication on throughput-oriented processors", SC 2009.
+// Limit  One thread processes one list. Therefore a warp runs as long as its longest list, and only one thread works on
+//        a single long list. With dozens of elements per list, each lane of a warp reads from separate cache lines.
+//        cuda.warp_per_list reads long lists with adjacent lanes.
+// From   The usual kernel for jagged arrays, with one thread per list; "scalar kernel" of N. Bell, M. Garland,
+//        "Implementing sparse matrix-vector multiplication on throughput-oriented processors", SC 2009.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 #include "upsweep/detail/tuning/teaching.hpp"
 
@@ -50,7 +51,7 @@ extern const Rung cuda_thread_per_list{
              .needs = "any GPU",
              .traffic = kOnePass,
              .cost = "n, the longest list",
-             .limit = "the longest list of a warp; lines of the cache that no neighbour shares"},
+             .limit = "the longest list of a warp; cache lines that lanes do not share"},
     .refusal = taught_refusal,
     .run = launch};
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/cuda_warp_per_list.cu: every warp folds one list, lane beside lane.
+// problems/lists/segmented_reduce/cuda_warp_per_list.cu: every warp folds one list with adjacent lanes.
 //
-// Idea   The lanes of a warp read neighbouring elements of a list, and shuffles fold what they have.
+// Idea   The lanes of a warp read adjacent elements of a list, and shuffles combine their folds.
 // Cost   One pass. Work n + 32 per list, depth the longest list / 32 + 5.
 // Needs  Any GPU.
-// Limit  Of lists of three elements 29 lanes have nothing to do, and a list of everything is done by one warp. cuda.lanes
-//        gives lists as many lanes as they have elements for.
-// From   "Vector kernel" of N. Bell, M. Garland, "Implementing sparse matrix-vector multiplication on throughput-oriented
-//        processors", SC 2009.
+// Limit  With three elements per list, 29 lanes are idle. Only one warp processes a single long list. cuda.lanes
+//        chooses the number of lanes by the length of the list.
+// From   "Vector kernel" of N. Bell, M. Garland, "Implementing sparse matrix-vector multiplication on
+//        throughput-oriented processors", SC 2009.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 #include "upsweep/detail/tuning/teaching.hpp"
 
@@ -42,11 +42,11 @@ Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
 }  // namespace
 
 extern const Rung cuda_warp_per_list{.info = {.id = "cuda.warp_per_list",
-                                              .idea = "a warp folds each list, lane beside lane",
+                                              .idea = "a warp folds each list with adjacent lanes",
                                               .needs = "any GPU",
                                               .traffic = kOnePass,
-                                              .cost = "n + 32 a list, the longest list / 32",
-                                              .limit = "lanes without an element"},
+                                              .cost = "n + 32 per list, the longest list / 32",
+                                              .limit = "idle lanes"},
                                      .refusal = taught_refusal,
                                      .run = launch};
 

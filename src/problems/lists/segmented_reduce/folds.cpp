@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/folds.cpp: folds of lists by an operator, which wrap.
+// problems/lists/segmented_reduce/folds.cpp: folds lists by an operator; integers wrap (modulo 2^bits).
 #include "problems/lists/segmented_reduce/folds.hpp"
 
 #include <cstring>

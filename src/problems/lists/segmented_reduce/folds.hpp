@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/folds.hpp: folds of lists by an operator: elements converted, then lists of like lengths side by side.
+// problems/lists/segmented_reduce/folds.hpp: folds lists by an operator: converts elements, then puts one list into
+// each SIMD lane.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +12,22 @@
 
 namespace upsweep::impl::segmented_reduce {
 
-/// The kernel of a fold, with what it begins with.
+/// The kernel of a fold, with its initial value.
 class FoldKernel {
  public:
   explicit FoldKernel(const Job& job);
 
-  /// The type that it computes in.
+  /// The type of the computation.
   [[nodiscard]] Type type() const { return type_; }
   [[nodiscard]] std::int64_t result_size() const { return is_custom() ? call_.out_size : size_of(type_); }
 
-  /// Folds whole lists, which begin with the call's initial value.
+  /// Folds whole lists, starting with the call's initial value.
   void run(const Content& content, const std::int64_t* from, const std::int64_t* to, std::int64_t lists,
            void* out) const;
-  /// Folds blocks of a list, which begin with nothing.
+  /// Folds blocks of a list, without an initial value.
   void run_blocks(const Content& content, const std::int64_t* from, const std::int64_t* to, std::int64_t blocks,
                   void* out) const;
-  /// out ← init ⊕ totals, in order.
+  /// Computes out ← init ⊕ totals, in order.
   void fold_totals(const std::byte* totals, std::int64_t count, void* out) const;
   /// Stores the bytes of a float's 0.0.
   void zero(void* result) const;
@@ -41,7 +42,7 @@ class FoldKernel {
   cpu::Value identity_;
 };
 
-/// Whether all elements start … stop - 1 are null.
+/// Returns whether all elements start … stop - 1 are null.
 bool is_all_null(const detail::SegmentedReduceCall& call, std::int64_t start, std::int64_t stop);
 
 /// See Worker.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/instance.cpp: the problem as the climber sees it: its lists, their sums, and whether these are right.
+// problems/lists/segmented_reduce/instance.cpp: makes the lists of a ladder run, calls the rungs, and checks their
+// sums.
 #include <cstring>
 #include <utility>
 
@@ -31,7 +32,7 @@ class SumsInstance final : public ListInstance<T, Bound> {
     return all;
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
-    status_ = {.first_bad = kNoIndex, .code = Code::ok};  // it would throw
+    status_ = {.first_bad = kNoIndex, .code = Code::ok};  // an error would have thrown
     return upsweep::segmented_reduce(policy, this->lists_within(at, n), static_cast<const T*>(at[0]), n,
                                      static_cast<T*>(at[2]))
         .rung;
@@ -42,7 +43,7 @@ class SumsInstance final : public ListInstance<T, Bound> {
   }
   void run_guest(int threads, Arrays at, std::int64_t n) override {
     status_ = {.first_bad = kNoIndex, .code = Code::ok};
-    if constexpr (!std::is_same_v<Bound, std::int64_t>) throw Error(Code::unsupported, "takes offsets of int64 only");
+    if constexpr (!std::is_same_v<Bound, std::int64_t>) throw Error(Code::unsupported, "supports only int64 offsets");
     this->guest->template call<decltype(upsweep_rung_segmented_reduce)>(
         kCType<T>, at[0], static_cast<const std::int64_t*>(at[1]), this->lists_within(at, n).count, at[2], threads);
   }
@@ -53,7 +54,7 @@ class SumsInstance final : public ListInstance<T, Bound> {
   [[nodiscard]] std::string wrong(const RungInfo& rung) override {
     if (status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
     const bool is_rounded = std::is_floating_point_v<T> && !(this->is_exact_ && content_.is_generated());
-    // In an order of additions of their own.
+    // CUDA rungs and guests add floats in a different order.
     if ((rung.backend() == Backend::cuda || is_guest(rung)) && is_rounded) {
       const std::int64_t far = first_far(rung);
       return far == kNoIndex ? "" : wrong_at(far, static_cast<T>(true_sum(far).value()), out_[far]);
@@ -61,7 +62,7 @@ class SumsInstance final : public ListInstance<T, Bound> {
     for (std::int64_t i = 0; i < lists_; ++i) {
       const std::int64_t first = this->start(i);
       const std::int64_t last = this->start(i + 1);
-      // What a library adds up in an order of its own is compared where every order is exact.
+      // A library adds in a different order; it is compared only if every order is exact.
       if (!this->is_exact_ && rung.kind == Kind::library && last - first > reference::kSerialElements) continue;
       const T sum =
           first == last ? T{0} : reference::expected_fold(content_.data(), first, last, Add{}, Add::identity<T>());
@@ -92,7 +93,7 @@ class SumsInstance final : public ListInstance<T, Bound> {
     }
     return sum;
   }
-  /// The first sum that is farther from the true one than the rung's order of additions explains.
+  /// Returns the first sum whose error is larger than the rung's order of additions explains.
   [[nodiscard]] std::int64_t first_far(const RungInfo& rung) const {
     for (std::int64_t i = 0; i < lists_; ++i) {
       const std::int64_t length = this->start(i + 1) - this->start(i);

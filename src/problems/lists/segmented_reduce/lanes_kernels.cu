@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/lanes_kernels.cu: cuda.lanes for elements kept as one type, UPSWEEP_ELEMENT: compiled once for each.
+// problems/lists/segmented_reduce/lanes_kernels.cu: cuda.lanes for one stored element type, UPSWEEP_ELEMENT; compiled
+// once per type.
 #include "problems/lists/segmented_reduce/cuda_lanes.cuh"
 
 namespace upsweep::impl::segmented_reduce {
 namespace {
 
-/// Exact sums: no list has elements enough to leave 128 bits. One that does not fit its output is reported as a bad list is.
+/// Computes exact sums: no list has enough elements to overflow 128 bits. A sum that does not fit its output is
+/// reported in the same way as a bad list.
 template <class T>
 struct Checked {
   __extension__ using Exact = __int128;
@@ -17,7 +19,7 @@ struct Checked {
   Exact least;
   Exact most;
   bool is_signed;
-  bool is_wide;  ///< the output is of 64 bits
+  bool is_wide;  ///< whether the output has 64 bits
 
   Checked(const detail::SegmentedReduceCall& call)
       : out(call.out),

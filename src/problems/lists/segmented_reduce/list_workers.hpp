@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/list_workers.hpp: what all algorithms share: workers read batches of lists and set long ones aside.
+// problems/lists/segmented_reduce/list_workers.hpp: what all algorithms share: workers read batches of lists and set
+// aside long lists.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +20,11 @@
 
 namespace upsweep::impl::segmented_reduce {
 
-/// Blocks of long lists that a worker takes at a time: as many as the kernels do side by side.
+/// Number of blocks of long lists that a worker takes at a time: the number that the kernels process in SIMD lanes.
 inline constexpr std::int64_t kBlocksAtOnce = cpu::tuning::kListFolds.blocks;
 
-/// Lists at … at + count - 1 of a batch, or as many blocks of a long list. The first one is list number `first` of the call.
+/// Lists at … at + count - 1 of a batch, or `count` blocks of a long list. The first is list number `first` of the
+/// call.
 struct SomeLists {
   cpu::ListBatch& batch;
   std::int64_t at;
@@ -33,26 +35,27 @@ struct SomeLists {
   [[nodiscard]] std::int64_t* to() const { return batch.to.data() + at; }
 };
 
-/// One thread's state. An `Algorithm` is made from a Job and has
-///   kSetsLongAside                     whether lists of more than a block are folded block by block
-///   reduce(SomeLists)                  the results of these lists; returns the first that does not fit or kNoIndex
-///   finish()                           called after the last list
-/// and, where it sets long lists aside,
-///   total_size()                       bytes of the total of a block
-///   fold_blocks(list, blocks, SomeLists, totals)  the totals of these blocks, whose bounds are in the batch
-///   finish_long(list, totals)          the result from the totals of all blocks; returns whether it fits
+/// One thread's state. An `Algorithm` is made from a Job and has these members:
+/// - kSetsLongAside: whether lists of more than a block are folded block by block
+/// - reduce(SomeLists): computes the results of these lists; returns the first overflow or kNoIndex
+/// - finish(): called after the last list
+///
+/// If it sets long lists aside, it also has:
+/// - total_size(): bytes of the total of a block
+/// - fold_blocks(list, blocks, SomeLists, totals): computes the totals of these blocks, whose bounds are in the batch
+/// - finish_long(list, totals): computes the result from the totals of all blocks; returns whether it fits
 template <class Algorithm>
 class Worker {
  public:
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): bounds are written before they are read
   explicit Worker(const Job& job) : call_(job.call), kernels_(job.kernels), algorithm_(job) {}
 
-  /// Reduces lists [lists.first, lists.last) except long ones, which it notes. Returns the first bad one or kNoIndex.
+  /// Reduces lists [lists.first, lists.last) except long ones, which it notes. Returns the first bad list or kNoIndex.
   std::int64_t run(cpu::WorkUnit lists) {
     for (std::int64_t first = lists.first; first < lists.last; first += cpu::ListBatch::kLists) {
       const std::int64_t count = std::min(cpu::ListBatch::kLists, lists.last - first);
       const std::int64_t bad = read(first, count);
-      // The sum of a list before the bad one may not fit.
+      // The sum of a list before the bad list may overflow.
       const std::int64_t good = bad == kNoIndex ? count : bad - first;
       if (bad != kNoIndex && read(first, good) != kNoIndex) return bad;
       const std::int64_t overflow = algorithm_.reduce(SomeLists{batch_, 0, good, first});
@@ -90,14 +93,14 @@ class Worker {
   Algorithm algorithm_;
 };
 
-/// Folds the lists that the workers have set aside: their blocks in any order, then the totals of these in order. Returns the
-/// first list whose sum does not fit or kNoIndex.
+/// Folds the lists that the workers have set aside: their blocks in any order, then the totals of the blocks in order.
+/// Returns the first list whose sum overflows or kNoIndex.
 template <class Algorithm>
 std::int64_t fold_long_lists(std::span<Worker<Algorithm>* const> workers) {
   const cpu::LongLists lists(workers);
   const Algorithm& algorithm = workers.front()->algorithm();
   const auto carries = cpu::ceil_div(lists.blocks() * algorithm.total_size(), sizeof(detail::CarryBytes));
-  // Aligned as any element is.
+  // The memory has the alignment of any element type.
   const auto memory = std::make_unique_for_overwrite<detail::CarryBytes[]>(static_cast<std::size_t>(carries));
   const auto total = [&](std::int64_t block) {
     return reinterpret_cast<std::byte*>(memory.get()) + block * algorithm.total_size();
@@ -130,10 +133,11 @@ std::int64_t reduce_with(std::span<Worker<Algorithm>* const> workers, const Work
   return first_bad.get();
 }
 
-/// Reduces all lists by an algorithm. Returns the first list that is bad or does not fit, or kNoIndex. Throws std::bad_alloc.
+/// Reduces all lists by an algorithm. Returns the first list that is bad or overflows, or kNoIndex. Throws
+/// std::bad_alloc.
 template <class Algorithm>
 std::int64_t reduce_by(const Job& job) {
-  if (job.workers == 1) {  // without memory of the heap, which would take as long as a small call
+  if (job.workers == 1) {  // avoids a heap allocation, which would double the time of a small call
     Worker<Algorithm> only(job);
     Worker<Algorithm>* const alone = &only;
     return reduce_with<Algorithm>({&alone, 1}, job.units);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/lists_by_length.hpp: lists of about the same length go into one vector, a list per SIMD lane.
+// problems/lists/segmented_reduce/lists_by_length.hpp: puts lists of similar lengths into one vector, one list per SIMD
+// lane.
 #pragma once
 
 #include <array>
@@ -14,27 +15,27 @@
 
 namespace upsweep::impl::segmented_reduce {
 
-/// Runs a kernel on the lists of a worker. Lists longer than kShort wait for others of about their length.
-///   kernel.run(content, from, to, lists, out)  the results of lists, result_size() bytes each, as they are computed
-///   kernel.type()                              the type that it computes in
+/// Runs a kernel on the lists of a worker. Lists longer than kShort wait for others of similar length.
+/// - kernel.run(content, from, to, lists, out): computes the results of lists, result_size() bytes each
+/// - kernel.type(): the type of the computation
 template <class Kernel>
 class ListsByLength {
  public:
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): lists are noted before they are looked at
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): lists are noted before they are read
   ListsByLength(const Job& job, const Kernel& kernel, const Results& results)
       : kernel_(kernel),
         results_(results),
         is_wide_(job.kernels.is_wide && kernel.type() != Type::custom),
         lists_per_vector_(kernel.type() == Type::custom ? 1 : cpu::lists_per_vector(kernel.type())) {}
-  ListsByLength(const ListsByLength&) = delete;  // its owner has the kernel
+  ListsByLength(const ListsByLength&) = delete;  // its owner contains the kernel
   ListsByLength& operator=(const ListsByLength&) = delete;
 
-  /// Computes the results of the lists. `stays`: whether the content is still there when finish() is called.
+  /// Computes the results of the lists. `stays`: whether the content still exists when finish() is called.
   void reduce(const SomeLists& lists, const Content& content, bool stays) {
     const std::int64_t put_aside = is_wide_ && lists.batch.longest > kShort ? take_longer(lists) : 0;
     results_.put_each(lists.count, lists.first,
                       [&](void* out) { kernel_.run(content, lists.from(), lists.to(), lists.count, out); });
-    // Only now, as the others' results would take the place of theirs.
+    // This must come last: results of the other lists would overwrite those of the longer lists.
     for (std::int64_t k = 0; k < put_aside; ++k) {
       const Longer& one = longer_[static_cast<std::size_t>(k)];
       enqueue(lists.first + one.at, one.from, one.to, content);
@@ -42,7 +43,7 @@ class ListsByLength {
     if (put_aside > 0 && !stays) finish(content);
   }
 
-  /// Computes the results of lists that still wait.
+  /// Computes the results of the lists that still wait.
   void finish(const Content& content) {
     if (!std::exchange(are_waiting_, false)) return;
     for (Queue& queue : queues_) flush(queue, content);
@@ -51,22 +52,22 @@ class ListsByLength {
  private:
   static constexpr std::int64_t kShort = cpu::tuning::kListFolds.short_list;
 
-  /// A list of a batch that is not done with the others of it.
+  /// A list that is not processed together with the other lists of its batch.
   struct Longer {
     std::int64_t from;
     std::int64_t to;
     std::int64_t at;
   };
-  /// Lists that wait for others of about their length.
-  struct Queue {  // NOLINT(cppcoreguidelines-pro-type-member-init): the first `count` are there
+  /// Lists that wait for others of similar length.
+  struct Queue {  // NOLINT(cppcoreguidelines-pro-type-member-init): only the first `count` are used
     std::array<std::int64_t, 16> from;
     std::array<std::int64_t, 16> to;
     std::array<std::int64_t, 16> list;
     int count = 0;
   };
 
-  /// Lists longer than kShort become empty. Returns how many they are. Where all are of like lengths, those that the kernels do
-  /// in whole groups stay.
+  /// Makes lists longer than kShort empty. Returns their number. If all lists have similar lengths, those that fill
+  /// whole kernel groups stay.
   std::int64_t take_longer(const SomeLists& lists) {
     const cpu::ListBatch& batch = lists.batch;
     const bool are_alike = batch.longest - batch.shortest <= batch.longest / 8;
@@ -110,7 +111,7 @@ class ListsByLength {
   int lists_per_vector_;
   std::array<Longer, cpu::ListBatch::kLists> longer_;
   std::array<Queue, 16> queues_;  // by the number of bits of the length
-  bool are_waiting_ = false;      // some may
+  bool are_waiting_ = false;      // whether some lists may wait
 };
 
 }  // namespace upsweep::impl::segmented_reduce

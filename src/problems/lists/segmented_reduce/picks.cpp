@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/picks.cpp: positions of minima and maxima in their lists, of equals the first.
+// problems/lists/segmented_reduce/picks.cpp: positions of minima and maxima in their lists; the first of equal
+// elements.
 #include <cstring>
 
 #include "core/lists.hpp"
@@ -53,7 +54,7 @@ class Picks {
   [[nodiscard]] std::int64_t total_size() const { return kernel_.result_size(); }
   void fold_blocks(const cpu::LongList& list, cpu::Range blocks, const SomeLists& bounds, std::byte* totals) {
     kernel_.run(content_.stage(bounds), bounds.from(), bounds.to(), blocks.count, totals);
-    for (std::int64_t b = 0; b < blocks.count; ++b) {  // from positions in blocks to those in the content
+    for (std::int64_t b = 0; b < blocks.count; ++b) {  // converts positions in blocks to positions in the content
       auto& position = reinterpret_cast<std::int64_t*>(totals)[b];
       if (position >= 0) position = place_of(list.block(blocks.first + b).first, position);
     }
@@ -65,7 +66,7 @@ class Picks {
   }
 
  private:
-  /// Positions among the elements that are not null become positions in the list.
+  /// Converts positions among the elements that are not null to positions in the list.
   void count_nulls_too(const SomeLists& lists) const {
     auto* const out = static_cast<std::int64_t*>(call_.out);
     visit_bounds(call_.lists, [&](auto bounds) {
@@ -77,7 +78,7 @@ class Picks {
     });
   }
 
-  /// The place in the content of the k-th element that is not null, from `start` on.
+  /// Returns the position in the content of the k-th element that is not null, from `start` on.
   [[nodiscard]] std::int64_t place_of(std::int64_t start, std::int64_t k) const {
     if (!call_.valid.is_given()) return start + k;
     for (std::int64_t j = start;; ++j) {
@@ -85,7 +86,7 @@ class Picks {
     }
   }
 
-  /// The place of the first minimum or maximum of the elements at these places, one for each block; negative: none.
+  /// Returns the first minimum or maximum of the elements at `places`, one per block; a negative place means none.
   [[nodiscard]] std::int64_t pick(const cpu::LongList& list, const std::int64_t* places) const {
     return visit_type(call_.in_type, [&]<class T>(std::type_identity<T>) {
       const T* const x = static_cast<const T*>(call_.in);
@@ -97,7 +98,7 @@ class Picks {
       return best;
     });
   }
-  /// Whether b is picked rather than a, which stands before it.
+  /// Returns whether b is picked rather than a, which is before it.
   template <class T>
   [[nodiscard]] bool precedes(T a, T b) const {
     if (a != a) return false;

@@ -7,7 +7,7 @@
 #if UPSWEEP_HAS_CUDA
 namespace upsweep::impl::segmented_reduce {
 
-/// A warp that folds lists. The consumers of a block take 32 lanes' worth of lists in turns.
+/// A warp that folds lists. The consumers of a block take turns; each turn is 32 lanes' worth of lists.
 template <class R>
 class Consumer : public PipelineWarp {
  public:
@@ -17,7 +17,7 @@ class Consumer : public PipelineWarp {
   __device__ __forceinline__ Consumer(const PipelineWarp& warp, const R& reducer)
       : PipelineWarp(warp), tiles_{reducer}, folds_(reducer, lane_), long_(warp, reducer) {}
 
-  /// Bound: the offsets, as unsigned integers of their size.
+  /// Folds all tiles. Bound is the unsigned integer type of the offsets' size.
   template <class Bound>
   __device__ __forceinline__ void run() {
     int turn = warp_;
@@ -31,7 +31,7 @@ class Consumer : public PipelineWarp {
       const char* const stage = stages_ + cursor_.stage * kStageBytes;
       const char* const bounds = stage + tile.bounds_at;
       const In* const content = reinterpret_cast<const In*>(stage + tile.content_at);
-      // In registers: results are written in between, for all the compiler knows over the tile.
+      // These stay in registers: the compiler must assume that writing results might overwrite the tile.
       const Here here{bounds, tile.list, tile.begin, tile.size, tile.lists, tile.flags};
       const int lanes = tile.lanes;
       const int batches = static_cast<int>(((here.lists << lanes) + 31) / 32);
@@ -47,7 +47,7 @@ class Consumer : public PipelineWarp {
           tiles_.write(here.list + i, acc, content, from, length);
         }
       }
-      turn = batch - batches;  // goes on where this tile's turns ended
+      turn = batch - batches;  // continues where this tile's turns ended
       if ((here.flags & (kClip | kShareBegin)) != 0) long_.fold_across(tile, bounds, content);
       __syncwarp();
       if (lane_ == 0) head_.empty[cursor_.stage].arrive();
@@ -55,23 +55,25 @@ class Consumer : public PipelineWarp {
   }
 
  private:
-  /// What consumers need to know of a tile for every list.
+  /// The fields of a tile that consumers need for every list.
   struct Here {
     const char* bounds;
     std::int64_t list;
     std::int64_t begin;
-    std::uint32_t size;  ///< elements
+    std::uint32_t size;  ///< number of elements
     std::uint32_t lists;
     std::uint32_t flags;
   };
 
-  /// Whether this is the last list, which ends where the content ends if its bound is past that. The last tile of any share may have it.
+  /// Returns whether this is the last list and may end with the content, because its bound is past the content's end.
+  /// The last tile of any share may contain it.
   __device__ __forceinline__ bool ends_with_content(const Here& here, std::uint32_t i) const {
     return (here.flags & kShareEnd) != 0 && lists_.cuts_last && here.list + i == lists_.count - 1;
   }
 
-  /// The list's place in the tile; an empty one unless it is all here and this tile's to fold; whether it is. A bad one is
-  /// reported. Bounds are compared as unsigned ones of their size, in which all that are within the tile are exact.
+  /// Writes the list's position in the tile, or an empty range. Returns whether the list is complete here and must be
+  /// folded by this tile. Reports a bad list. Bounds are compared as unsigned integers of their size, in which all
+  /// bounds within the tile are exact.
   template <class Bound>
   __device__ __forceinline__ bool place(const Here& here, std::uint32_t i, std::uint32_t& from,
                                         std::uint32_t& length) const {

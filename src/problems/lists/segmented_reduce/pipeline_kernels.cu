@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/pipeline_kernels.cu: cuda.pipeline for elements kept as one type, UPSWEEP_ELEMENT: compiled once for each.
+// problems/lists/segmented_reduce/pipeline_kernels.cu: cuda.pipeline for one stored element type, UPSWEEP_ELEMENT;
+// compiled once per type.
 #include <algorithm>
 #include <utility>
 
@@ -36,7 +37,7 @@ cudaError_t reduce(const detail::SegmentedReduceCall& call, const R& reducer) {
 
 }  // namespace
 
-/// What the rung's refusal says is what there are kernels for.
+/// Returns whether the rung's refusal agrees with the kernels that are compiled.
 template <class T, class Op>
 constexpr bool is_as_refused(Op) {
   return kIsPiped<decltype(fold_of<T, Op>(std::declval<const detail::SegmentedReduceCall&>()))> ==

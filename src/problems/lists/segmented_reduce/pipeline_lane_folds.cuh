@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/pipeline_lane_folds.cuh: folds of lists in shared memory by the lanes of a warp of cuda.pipeline.
+// problems/lists/segmented_reduce/pipeline_lane_folds.cuh: the lanes of a warp of cuda.pipeline fold lists in shared
+// memory.
 #pragma once
 
 #include "problems/lists/segmented_reduce/pipeline_shape.cuh"
@@ -17,7 +18,7 @@ __device__ __forceinline__ T shuffle_xor(const T& value, int step) {
       value, [&](std::uint32_t word) { return __shfl_xor_sync(gpu::detail::kAllLanes, word, step); });
 }
 
-/// The fold of a warp's values in a fixed order, on all lanes.
+/// Returns the fold of a warp's values in a fixed order, on all lanes.
 template <class R>
 __device__ __forceinline__ typename R::Value fold_values(const R& reducer, typename R::Value value) {
 #pragma unroll
@@ -25,7 +26,7 @@ __device__ __forceinline__ typename R::Value fold_values(const R& reducer, typen
   return value;
 }
 
-/// Folds of elements in a stage, by all lanes of a warp. The strategy depends on the lengths of the warp's lists alone.
+/// Folds elements in a stage with all lanes of a warp. The strategy depends only on the lengths of the warp's lists.
 template <class R>
 class LaneFolds {
  public:
@@ -34,7 +35,7 @@ class LaneFolds {
 
   __device__ __forceinline__ LaneFolds(const R& reducer, int lane) : reducer_(reducer), tiles_{reducer}, lane_(lane) {}
 
-  /// The elements [from, from + length) of each lane, of which there may be none.
+  /// Folds the elements [from, from + length) of each lane; `length` may be 0.
   __device__ __forceinline__ Acc fold_lists(const In* content, std::uint32_t from, std::uint32_t length) const {
     const std::uint32_t longest = __reduce_max_sync(gpu::detail::kAllLanes, length);
     if (longest >= 4 && __all_sync(gpu::detail::kAllLanes, length == longest || length == 0)) {
@@ -44,9 +45,9 @@ class LaneFolds {
     return fold_unequal(content, from, length, longest);
   }
 
-  /// Lists of several lanes each, in whose first lane the results are. Equal lists are divided equally among lanes, which can
-  /// stay out of each other's banks; of lists that are about as long as each other lanes take elements in turn; else they
-  /// take elements that follow each other, and the warp the large lists.
+  /// Folds lists with several lanes each; the first lane of a list gets the result. Equal lists are divided equally
+  /// among lanes, which avoids bank conflicts. In lists of similar lengths, lanes take every n-th element. Otherwise
+  /// lanes take contiguous elements, and the whole warp folds the large lists.
   __device__ __forceinline__ Acc fold_groups(const In* content, std::uint32_t from, std::uint32_t length,
                                              int lanes) const {
     const std::uint32_t mine = lane_ & ((1U << lanes) - 1);
@@ -69,7 +70,7 @@ class LaneFolds {
     return acc;
   }
 
-  /// The elements [from, to) of the tile, those of one of `threads` threads.
+  /// Folds the elements [from, to) of the tile with `threads` threads; returns the fold of thread `me`.
   template <int kLoads>
   __device__ __forceinline__ Acc fold_spread(const In* content, std::uint32_t from, std::uint32_t to, std::uint32_t me,
                                              std::uint32_t threads) const {
@@ -99,10 +100,10 @@ class LaneFolds {
   struct alignas(16) Vector {
     In element[kVector];
   };
-  /// Elements that are added at once.
+  /// Number of elements that are added at once.
   static constexpr std::uint32_t kGroup = kVector < 4 ? kVector : 4;
 
-  /// The same by vectors where they are in memory; of the first and the last some elements may be outside.
+  /// Does the same by aligned vectors; some elements of the first and the last vector may be outside.
   __device__ __forceinline__ void fold_groups_of(const In* content, std::uint32_t from, std::uint32_t to,
                                                  std::uint32_t me, std::uint32_t threads, Acc& acc) const {
     const std::uint32_t length = to - from;
@@ -113,7 +114,7 @@ class LaneFolds {
 #pragma unroll 1  // registers are scarce
     for (std::uint32_t v = me; v < vectors; v += threads) {
       Vector x = at[v];
-      const std::uint32_t first = v * kVector - before;  // from `from` on
+      const std::uint32_t first = v * kVector - before;  // relative to `from`
       if (first >= inside) {
 #pragma unroll
         for (std::uint32_t e = 0; e < kVector; ++e) {
@@ -127,7 +128,7 @@ class LaneFolds {
     }
   }
 
-  /// The same of bytes that are counted, four at a time; those outside are zero.
+  /// Does the same for counted bytes, four at a time; bytes outside are zero.
   template <int kLoads>
   __device__ __forceinline__ void fold_words(const In* content, std::uint32_t from, std::uint32_t to, std::uint32_t me,
                                              std::uint32_t threads, Acc& acc) const {
@@ -146,11 +147,11 @@ class LaneFolds {
 #pragma unroll
       for (int u = 0; u < kLoads; ++u) acc += __popc(__vminu4(x[u], 0x01010101U));
     }
-    // Zeros are what is left of all, which the first thread counts.
+    // The number of zeros is the number of all elements, which the first thread counts, minus that of nonzero ones.
     if (reducer_.counted == Counted::zeros) acc = (me == 0 ? static_cast<Acc>(to - from) : 0) - acc;
   }
 
-  /// Four elements of each lane from `first` on, as far as there are `left`.
+  /// Adds four elements of each lane from `first` on, or `left` elements if there are fewer.
   __device__ __forceinline__ void add_four(Acc& acc, const In* first, int left, std::uint32_t position) const {
     In x[4];
 #pragma unroll
@@ -165,7 +166,7 @@ class LaneFolds {
       for (int u = 0; u < 4; ++u) tiles_.add(acc, x[u], position + u);
     }
   }
-  /// The elements [from, from + length) of each lane, one after the other.
+  /// Folds the elements [from, from + length) of each lane, one after the other.
   __device__ __forceinline__ Acc fold_lane(const In* content, std::uint32_t from, std::uint32_t length,
                                            std::uint32_t longest) const {
     const auto left = static_cast<int>(length);
@@ -180,19 +181,20 @@ class LaneFolds {
     return acc;
   }
 
-  /// The greatest power of two that is no greater than x, of zero 1.
+  /// Returns the largest power of two <= x; for zero, 1.
   __device__ static __forceinline__ std::uint32_t floor_power(std::uint32_t x) {
     return 1U << (31 - __clz(static_cast<int>(x | 1U)));
   }
 
-  /// `length` elements of each lane, a multiple of a vector: each lane begins where its banks differ from its neighbours'.
-  /// Results do not depend on where vectors begin in memory; those that are added by groups must be aligned.
+  /// Folds `length` elements of each lane, a multiple of a vector. Each lane begins in other banks than the lanes next
+  /// to it. Results do not depend on the alignment of vectors in memory. Elements that are added by groups must be
+  /// aligned.
   __device__ __forceinline__ Acc fold_vectors(const In* content, std::uint32_t from, std::uint32_t length,
                                               bool are_aligned) const {
     const std::uint32_t vectors = length / kVector;
     const std::uint32_t at = from / kVector;
-    // Eight lanes load at once. Lists of eight vectors or more begin at the lane's own place in a row of banks, shorter ones
-    // one further in each row.
+    // Eight lanes load at once. Lists of eight vectors or more begin at the lane's own place in a row of banks. Shorter
+    // lists begin one place further in each row.
     std::uint32_t k = vectors >= 8 ? (lane_ - at) & 7 : at / 8 & (floor_power(vectors) - 1);
     Acc acc = tiles_.none(from);
 #pragma unroll 4
@@ -219,7 +221,7 @@ class LaneFolds {
     return acc;
   }
 
-  /// Elements [from, from + length) of each lane, from `rotation` on and around.
+  /// Folds elements [from, from + length) of each lane, starting at `rotation` and wrapping to the beginning.
   __device__ __forceinline__ Acc fold_around(const In* content, std::uint32_t from, std::uint32_t length,
                                              std::uint32_t longest, std::uint32_t rotation) const {
     Acc acc = tiles_.none(from);
@@ -250,7 +252,7 @@ class LaneFolds {
     }
   }
 
-  /// The lists [from, from + length) of each lane; all have the same length, or none.
+  /// Folds the lists [from, from + length) of each lane; all lists have the same length or are empty.
   __device__ __forceinline__ Acc fold_equal(const In* content, std::uint32_t from, std::uint32_t length,
                                             std::uint32_t longest) const {
     if (longest % kVector == 0) {
@@ -263,10 +265,11 @@ class LaneFolds {
     return fold_around(content, from, length, longest, turn);
   }
 
-  /// Lists of more than `most` elements by the whole warp, one after the other, the others by their lanes.
+  /// Folds lists of more than `most` elements with the whole warp, one after the other, and the other lists with their
+  /// lanes.
   __device__ __forceinline__ Acc fold_unequal(const In* content, std::uint32_t from, std::uint32_t length,
                                               std::uint32_t longest) const {
-    // One by the warp costs about as much time as 12 elements of a lane.
+    // A list costs the warp about the time of 12 elements in a lane.
     const auto more_than = [&](std::uint32_t limit) {
       return __popc(__ballot_sync(gpu::detail::kAllLanes, length > limit));
     };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/pipeline_loader.cuh: the warp of cuda.pipeline that divides shares into tiles and starts the bulk copies of each.
+// problems/lists/segmented_reduce/pipeline_loader.cuh: the warp of cuda.pipeline that divides shares into tiles and
+// starts their bulk copies.
 #pragma once
 
 #include "problems/lists/segmented_reduce/pipeline_block.cuh"
@@ -10,15 +11,16 @@
 
 namespace upsweep::impl::segmented_reduce {
 
-/// A bulk copy to come.
+/// A bulk copy that is still to be started.
 struct Copy {
   char* to;
   const char* from;
   std::uint32_t bytes;
-  std::uint32_t shift;  ///< where the first byte goes, in the stage
-  std::uint32_t end;    ///< where the last unit of 16 ends
+  std::uint32_t shift;  ///< position of the first requested byte in the stage
+  std::uint32_t end;    ///< end of the last 16-byte group in the stage
 };
-/// Of so many bytes and those around them to whole units of 16, if any, to the same place of a line at or after stage + from.
+/// Returns the copy of `bytes` bytes, extended to whole 16-byte groups. The destination is at or after stage + from, at
+/// the same offset within a line as the source. Zero bytes need no copy.
 __device__ __forceinline__ Copy whole_units(char* stage, std::uint32_t from, const char* first, std::uint32_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(first);
   const auto past = static_cast<std::uint32_t>(address % 16);
@@ -26,8 +28,8 @@ __device__ __forceinline__ Copy whole_units(char* stage, std::uint32_t from, con
   const std::uint32_t units = bytes > 0 ? (past + bytes + 15) / 16 * 16 : 0;
   return {stage + at, first - past, units, at + past, at + units};
 }
-/// The same for few shares of all: the bytes of a unit that would reach out of the array, at its two ends, are copied here,
-/// one by one by a warp. Not inline: its registers would be everybody's.
+/// Does the same for the few shares at the array's two ends. The warp copies here, one by one, the bytes of a 16-byte
+/// group that extends past the array. The function is not inline: otherwise its registers would count for all shares.
 __device__ __noinline__ static Copy copy_ends(char* stage, std::uint32_t from, const char* first, const char* last,
                                               const char* array, const char* array_end) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -45,13 +47,13 @@ __device__ __noinline__ static Copy copy_ends(char* stage, std::uint32_t from, c
   const char* const byte = lane < 16 ? first + lane : tail_begin + (lane - 16);
   if (byte < (lane < 16 ? head_end : last)) {
     place[byte - first] = *byte;
-    gpu::detail::fence_before_bulk();  // a later bulk copy may write there
+    gpu::detail::fence_before_bulk();  // a later bulk copy may write to the same address
   }
   const std::uint32_t bytes = end > begin ? static_cast<std::uint32_t>(end - begin) : 0;
   return {place + (begin - first), begin, bytes, from + past, copied_end};
 }
 
-/// Shares become tiles, each in a stage of shared memory.
+/// Divides shares into tiles, each in a stage of shared memory.
 template <class R>
 class TileLoader : PipelineWarp {
  public:
@@ -93,7 +95,7 @@ class TileLoader : PipelineWarp {
     const std::int64_t base = share.base;
     const auto lists = static_cast<int>(share.lists_end - base);
     const bool split = share.begin.element > share.begin.start;
-    // Whether copies may reach past what is copied, to whole units of 16 bytes.
+    // Whether copies may extend past the requested bytes, to whole groups of 16 bytes.
     const bool are_inner_bounds = base >= 16 && share.lists_end + 16 <= lists_.count;
     const bool is_inner_content = share.begin.element >= lists_.begin + 16 && share.end.element + 16 <= lists_.end;
     std::uint32_t flags_of_begin = kShareBegin | (split ? kSplit | kClip : 0) | (base != share.begin.list ? kClip : 0);
@@ -129,7 +131,7 @@ class TileLoader : PipelineWarp {
     }
   }
 
-  /// The last element up to x of those from `first` on that begins a line of the content.
+  /// Returns the last element at or before x, counted from `first`, that begins a cache line of the content.
   __device__ static __forceinline__ std::uint32_t to_line(std::uint32_t first, std::uint32_t x) {
     return x - ((first + x) & (kLineBytes / kBytes - 1));
   }
@@ -159,7 +161,7 @@ class TileLoader : PipelineWarp {
                                           : copy_ends(stage, bounds.end, first_element, first_element + content_bytes,
                                                       reinterpret_cast<const char*>(content_ + lists_.begin),
                                                       reinterpret_cast<const char*>(content_ + lists_.end));
-    __syncwarp();  // the bytes at the ends before the arrival below
+    __syncwarp();  // orders the bytes at the ends before the arrival below
     if (lane_ == 0) {
       Tile& tile = head_.tile[cursor_.stage];
       tile.list = extent.list;
@@ -185,7 +187,7 @@ class TileLoader : PipelineWarp {
     ++loaded_;
   }
 
-  /// log2 of the lanes of a list, of so many in the tile: all lanes have something to do.
+  /// Returns log2 of the lanes per list, so that all lanes are busy with `lists` lists in the tile.
   __device__ static __forceinline__ int lanes_for(std::uint32_t lists, std::uint32_t elements) {
     if (InTile<R>::kByWords && elements >= lists * 128) return 5;
     const int lanes = 31 - __clz(kConsumerThreads) - (32 - __clz(static_cast<int>(lists - 1)));
@@ -196,7 +198,7 @@ class TileLoader : PipelineWarp {
 
   const In* content_;
   StageCursor cursor_;
-  int loaded_ = 0;  ///< tiles
+  int loaded_ = 0;  ///< number of tiles
 };
 
 }  // namespace upsweep::impl::segmented_reduce

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/pipeline_long_lists.cuh: lists that lie in several tiles of cuda.pipeline, which all consumers of a block fold.
+// problems/lists/segmented_reduce/pipeline_long_lists.cuh: all consumers of a block of cuda.pipeline fold a list that
+// extends over several tiles.
 #pragma once
 
 #include "problems/lists/segmented_reduce/pipeline_block.cuh"
@@ -8,7 +9,7 @@
 #if UPSWEEP_HAS_CUDA
 namespace upsweep::impl::segmented_reduce {
 
-/// What a consumer knows of the list that goes on in the next tile.
+/// A consumer's state of the list that continues in the next tile.
 template <class R>
 class LongList : PipelineWarp {
  public:
@@ -20,7 +21,7 @@ class LongList : PipelineWarp {
   __device__ __forceinline__ LongList(const PipelineWarp& warp, const R& reducer)
       : PipelineWarp(warp), reducer_(reducer), tiles_{reducer}, folds_(reducer, lane_) {}
 
-  /// Folds the elements of a tile that are of a list which lies in several tiles.
+  /// Folds the elements of a tile that belong to a list over several tiles.
   __device__ __forceinline__ void fold_across(const Tile& tile, const char* bounds, const In* content) {
     const std::uint32_t flags = tile.flags;
     if ((flags & kShareBegin) != 0) {
@@ -29,7 +30,7 @@ class LongList : PipelineWarp {
       running_list_ = tile.first;
       running_ = reducer_.none();
     }
-    // Where offsets descend, a list may go on in no tile.
+    // If offsets descend, a list may continue in no tile.
     if (running_list_ < tile.list || running_list_ >= tile.list + tile.lists) is_running_ = false;
     if (is_running_) {
       const bool ends_in_share = running_list_ < tile.last;
@@ -58,11 +59,11 @@ class LongList : PipelineWarp {
     }
   }
 
-  /// Tells the publisher that nothing follows. By one thread of the consumers.
+  /// Tells the publisher that nothing follows. One thread of the consumers calls this.
   __device__ __forceinline__ void end() { send({Role::no_more, false, 0, 0, 0}, Value{}); }
 
  private:
-  /// The fold of one thread, of the elements [from, to) of the content.
+  /// Returns one thread's fold of the elements [from, to) of the content.
   __device__ __forceinline__ Value partial_of(const In* content, const Tile& tile, std::int64_t from,
                                               std::int64_t to) const {
     if (to <= from) return reducer_.none();
@@ -71,8 +72,8 @@ class LongList : PipelineWarp {
                                                    threadIdx.x, kConsumerThreads);
     return tiles_.widen(acc, content, first, tile.begin);
   }
-  /// The fold of all consumers' values, in a fixed order, on the first warp. Of two arrays of sums the first warp has read one
-  /// before the other is full.
+  /// Returns the fold of all consumers' values, in a fixed order, on the first warp. There are two arrays of sums: the
+  /// first warp has read one array before the other is full.
   __device__ __forceinline__ Value fold_partials() {
     const Value mine = fold_values(reducer_, running_);
     Value* const sums = reinterpret_cast<Value*>(head_.sums[flip_][0]);
@@ -84,7 +85,7 @@ class LongList : PipelineWarp {
     return fold_values(reducer_, of_warp);
   }
 
-  /// By one thread of the consumers.
+  /// Sends a partial fold to the publisher. One thread of the consumers calls this.
   __device__ __forceinline__ void send(const Partial& partial, const Value& value) {
     const int slot = sent_ & 1;
     if (sent_ >= 2) head_.received[slot].wait(static_cast<std::uint32_t>((sent_ / 2 - 1) & 1));
@@ -94,7 +95,7 @@ class LongList : PipelineWarp {
     ++sent_;
   }
 
-  /// Finds the last list that begins before the tile's end, if it goes on past it.
+  /// Finds the last list that begins before the tile's end, and notes it if it continues past the end.
   __device__ __forceinline__ void begin_running(const Tile& tile, const char* bounds, const In* content) {
     std::int64_t found = -1;
     for (std::uint32_t i = (tile.lists - 1) & ~31U;; i -= 32) {

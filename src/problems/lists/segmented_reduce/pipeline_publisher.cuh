@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/pipeline_publisher.cuh: the warp of cuda.pipeline that publishes partial folds and adds up those of a list.
+// problems/lists/segmented_reduce/pipeline_publisher.cuh: the warp of cuda.pipeline that publishes partial folds and
+// adds those of a list.
 #pragma once
 
 #include "problems/lists/segmented_reduce/pipeline_block.cuh"
@@ -8,7 +9,7 @@
 #if UPSWEEP_HAS_CUDA
 namespace upsweep::impl::segmented_reduce {
 
-/// Partial folds of lists that lie in several shares.
+/// Publishes partial folds of lists that extend over several shares.
 template <class R>
 class Publisher : PipelineWarp {
  public:
@@ -17,8 +18,8 @@ class Publisher : PipelineWarp {
   __device__ __forceinline__ Publisher(const PipelineWarp& warp, const R& reducer)
       : PipelineWarp(warp), reducer_(reducer), tiles_{reducer} {}
 
-  /// `missing` of a list goes down by one for each partial fold that goes on. The share that the list ends in adds their number.
-  /// Who makes it zero folds them all.
+  /// Publishes all partial folds. A list's `missing` decreases by one for each partial fold that continues in the next
+  /// share. The share in which the list ends adds their number. The warp that makes `missing` zero folds them all.
   __device__ __forceinline__ void run() {
     const ShareMap map(lists_, kBytes, call_.result_bytes);
     const Partials& partials = call_.partials;
@@ -46,12 +47,12 @@ class Publisher : PipelineWarp {
         } else {
           *at(partials.goes_on, partial.share) = value;
         }
-        __threadfence();  // the partial fold before the count that says it is there
+        __threadfence();  // orders the partial fold before the count that announces it
         is_last = atomicAdd(partials.missing + first, change) + change == 0;
-        __threadfence();  // the count before the other partial folds
+        __threadfence();  // orders the count before the other partial folds
       }
       if (__shfl_sync(gpu::detail::kAllLanes, is_last ? 1 : 0, 0) == 0) continue;
-      __syncwarp();  // what lane 0 has acquired is every lane's
+      __syncwarp();  // extends lane 0's acquire to all lanes
       fold_shares(map, first);
     }
   }
@@ -61,7 +62,7 @@ class Publisher : PipelineWarp {
     const Partials& partials = call_.partials;
     const std::int64_t last = __ldcg(reinterpret_cast<const long long*>(partials.end) + 2 * first);
     const std::int64_t list = __ldcg(reinterpret_cast<const long long*>(partials.end) + 2 * first + 1);
-    // Where offsets descend, counts may come to zero by chance.
+    // If offsets descend, counts may be zero by chance.
     if (last < first || last >= map.shares || list < 0 || list >= lists_.count) return;
     Value sum = reducer_.none();
 #pragma unroll 16

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/pipeline_search.cuh: the warp of cuda.pipeline that finds the borders of shares, and the lists of each.
+// problems/lists/segmented_reduce/pipeline_search.cuh: the warp of cuda.pipeline that finds the borders of shares, and
+// the lists of each share.
 #pragma once
 
 #include "problems/lists/segmented_reduce/pipeline_block.cuh"
@@ -7,7 +8,7 @@
 #if UPSWEEP_HAS_CUDA
 namespace upsweep::impl::segmented_reduce {
 
-/// Shares by ticket. kBytes: of an element.
+/// Takes shares by ticket. kBytes is the size of an element.
 template <std::uint32_t kBytes>
 class ShareSearch : PipelineWarp {
  public:
@@ -46,7 +47,7 @@ class ShareSearch : PipelineWarp {
     int unit = kMostUnit;
     int units = 0;
     std::int64_t base = begin.list;
-    // Where offsets descend, borders may: these lists are in other shares, too.
+    // If offsets descend, borders may also descend: then these lists are also in other shares.
     if (end.list > begin.list || (end.list == begin.list && end.element > begin.element)) {
       const std::int64_t each =
           (end.element - begin.element) * kBytes / lists + (lists_.kind == BoundKind::int64 ? 8 : 4);

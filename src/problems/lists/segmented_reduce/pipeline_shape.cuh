@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/pipeline_shape.cuh: the constants of cuda.pipeline, and one call of it.
+// problems/lists/segmented_reduce/pipeline_shape.cuh: the constants of cuda.pipeline, and the data of a call.
 #pragma once
 
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
@@ -21,50 +21,51 @@ inline constexpr int kStages = gpu::tuning::kPipeline.stages;
 inline constexpr int kStageBytes = gpu::tuning::kPipelineOrder.stage_bytes;
 inline constexpr int kHeadBytes = gpu::tuning::kPipeline.head_bytes;
 inline constexpr int kPipelineShared = kHeadBytes + kStages * kStageBytes;
-/// A share is a thousandth of the work or so, a power of two of bytes between these; in the last eighth a quarter of it, so
-/// that blocks end together.
+/// A share is about a thousandth of the work: a power of two of bytes between these limits. In the last eighth of the
+/// work, shares are a quarter of that, so that blocks finish at about the same time.
 inline constexpr int kMostShareBits = gpu::tuning::kPipelineOrder.most_share_bits;
 inline constexpr int kLeastShareBits = gpu::tuning::kPipelineOrder.least_share_bits;
-/// Lists of up to so many bytes lie in one share.
+/// A list of at most this number of bytes is in one share.
 inline constexpr std::int64_t kSnapBytes = gpu::tuning::kPipelineOrder.snap_bytes;
-/// Tiles begin at multiples of a power of two of lists, a unit: at most so many, less where these do not fit a quarter of a
-/// stage, and twice as many where they are tiny.
+/// Tiles begin at multiples of a group of lists (`unit`), a power of two. A group has at most this number of lists.
+/// It has fewer lists if they would not fit a quarter of a stage, and twice this number if lists are tiny.
 inline constexpr int kMostUnit = gpu::tuning::kPipelineOrder.most_unit;
 inline constexpr std::int64_t kTinyBytes = gpu::tuning::kPipelineOrder.tiny_bytes;
-/// Of the least lists, of bounds of four bytes and results of one, in the largest share.
+/// Maximum number of groups of a share: in the largest share, with the smallest lists (bounds of four bytes, results of
+/// one).
 inline constexpr int kMostUnits = 224;
 static_assert(((1 << kMostShareBits) + kSnapBytes) / (2 * kMostUnit * 5) + 2 <= kMostUnits);
 static_assert(((1 << kMostShareBits) + kSnapBytes) / (kMostUnit * (kTinyBytes + 2)) + 2 <= kMostUnits);
-/// A bulk copy is a tenth faster where source and destination are the same place of a line.
+/// A bulk copy is a tenth faster if source and destination are at the same offset within a line of this size.
 inline constexpr std::uint32_t kLineBytes = 128;
-/// What alignment may add to a tile's offsets and content.
+/// Maximum number of bytes that alignment adds to a tile's offsets and content.
 inline constexpr std::int64_t kStageSlack = 2 * kLineBytes + 64;
 static_assert(kHeadBytes % kLineBytes == 0 && kStageBytes % kLineBytes == 0);
 
-/// The most shares of up to so many bytes of work.
+/// Returns the maximum number of shares of up to `bytes` bytes of work.
 constexpr std::int64_t most_shares(std::int64_t bytes) { return 4096 + (bytes >> kMostShareBits) * 11 / 8; }
 
-/// What blocks count in; zero when a call begins, and when it has ended.
+/// The blocks' counters. They are zero when a call begins and when it has ended.
 struct Control {
   unsigned ticket;
   alignas(128) unsigned done;
   alignas(128) unsigned long long bad;  ///< the complement of the first bad list
 };
 
-/// Lists that lie in several shares: a partial fold for each of their shares.
+/// Partial folds of lists that extend over several shares, one for each of their shares.
 struct Partials {
-  int* missing;       ///< by the share that the list begins in: partial folds yet to come; zero between calls
-  std::int64_t* end;  ///< by the same, two each: the share that it ends in, and the list
-  char* goes_on;      ///< by share, 16 bytes each: of a list that goes on in the next share
-  char* ends;         ///< by the share: of the list that ends there
+  int* missing;       ///< by the share in which the list begins: number of missing partial folds; zero between calls
+  std::int64_t* end;  ///< by the same share, two each: the share in which the list ends, and the list
+  char* goes_on;      ///< by share, 16 bytes each: the fold of a list that continues in the next share
+  char* ends;         ///< by share: the fold of the list that ends there
 };
 
-/// One call.
+/// The arguments of one call.
 struct ListsCall {
   GivenLists lists;
   Control* control;
   Partials partials;
-  std::int64_t shares;  ///< at most
+  std::int64_t shares;  ///< maximum number
   int result_bytes;
 };
 

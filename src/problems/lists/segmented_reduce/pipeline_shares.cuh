@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/pipeline_shares.cuh: the work of a call of cuda.pipeline in shares, and the search for where a share begins.
+// problems/lists/segmented_reduce/pipeline_shares.cuh: divides the work of a call of cuda.pipeline into shares, and
+// searches the begin of a share.
 #pragma once
 
 #include "problems/lists/segmented_reduce/pipeline_shape.cuh"
@@ -14,16 +15,16 @@ __device__ __forceinline__ std::int64_t of_lane(std::int64_t value, int lane) {
   return __shfl_sync(gpu::detail::kAllLanes, static_cast<long long>(value), lane);
 }
 
-/// The offsets as the search and the loader take them, and where shares begin.
+/// The offsets, clamped for the search and the loader, and the begins of shares.
 struct ShareMap {
   const GivenLists& lists;
-  gpu::PathCost cost;  ///< bytes
-  std::int64_t first;  ///< offset
+  gpu::PathCost cost;  ///< in bytes
+  std::int64_t first;  ///< first offset
   std::int64_t last;
   std::int64_t work;
   int large_bits;
   int small_bits;
-  std::int64_t large;  ///< shares
+  std::int64_t large;  ///< number of large shares
   std::int64_t shares;
 
   __device__ ShareMap(const GivenLists& given, int element, int result)
@@ -42,17 +43,17 @@ struct ShareMap {
     return bits < kLeastShareBits ? kLeastShareBits : bits > kMostShareBits ? kMostShareBits : bits;
   }
 
-  /// Whether the first and the last offset alone say that some list is bad.
+  /// Returns whether the first and the last offset already imply that some list is bad.
   __device__ bool are_bad() const {
     return last < first || (last > first && (first < lists.begin || last > lists.end));
   }
 
-  /// An offset, not before the first nor after the last.
+  /// Returns an offset, clamped between the first and the last.
   __device__ __forceinline__ std::int64_t offset(std::int64_t i) const {
     const std::int64_t value = lists.bound(lists.starts, i);
     return value < first ? first : value > last ? last : value;
   }
-  /// The work before a share.
+  /// Returns the work before a share.
   __device__ std::int64_t before(std::int64_t share) const {
     const std::int64_t all =
         share <= large ? share << large_bits : (large << large_bits) + ((share - large) << small_bits);
@@ -62,11 +63,11 @@ struct ShareMap {
     const std::int64_t in_large = large << large_bits;
     return position < in_large ? position >> large_bits : large + ((position - in_large) >> small_bits);
   }
-  /// The work before a list.
+  /// Returns the work before a list.
   __device__ __forceinline__ std::int64_t position(std::int64_t list, std::int64_t start) const {
     return cost.length(start - first, list);
   }
-  /// The share that a list's content begins in.
+  /// Returns the share in which a list's content begins.
   __device__ std::int64_t first_share(std::int64_t list, std::int64_t start) const {
     const std::int64_t at = position(list, start);
     const std::int64_t share = share_of(at);
@@ -74,18 +75,18 @@ struct ShareMap {
   }
 };
 
-/// A share begins at an element of a list, which starts at `start`.
+/// The begin of a share: an element of a list, and the list's start.
 struct Border {
   std::int64_t list;
   std::int64_t element;
   std::int64_t start;
 };
 
-/// The borders at two places of the work, each by half a warp.
+/// Finds the borders at two positions of the work, each with half a warp.
 __device__ inline void find_borders(const ShareMap& map, std::int64_t from, std::int64_t to, int lane, Border& begin,
                                     Border& end) {
   const std::int64_t wanted = lane / 16 == 0 ? from : to;
-  // Where the list were if all were as long.
+  // The list's position if all lists had the same length.
   const auto guess = static_cast<std::int64_t>(static_cast<double>(wanted) / static_cast<double>(map.work) *
                                                static_cast<double>(map.lists.count));
   const std::int64_t low =
@@ -99,7 +100,7 @@ __device__ inline void find_borders(const ShareMap& map, std::int64_t from, std:
     const std::int64_t length = next - border.start;
     if (length * map.cost.element > kSnapBytes) {
       const std::int64_t within = (wanted - map.position(low, border.start)) / map.cost.element;
-      // At a line of the content, but not before the list's first element where the share begins with it.
+      // The border is moved to a cache line of the content, unless the share begins with the list's first element.
       const std::int64_t in_line = kLineBytes / map.cost.element - 1;
       const std::int64_t element = within > 0 ? (border.start + within + in_line) & ~in_line : border.start;
       if (element >= next) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/pipeline_tile_folds.cuh: folds of elements in a tile of cuda.pipeline, with positions of 32 bits.
+// problems/lists/segmented_reduce/pipeline_tile_folds.cuh: folds of elements in a tile of cuda.pipeline, with positions
+// of 32 bits.
 #pragma once
 
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
@@ -10,7 +11,7 @@
 #if UPSWEEP_HAS_CUDA
 namespace upsweep::impl::segmented_reduce {
 
-/// An element that changes no fold.
+/// Returns an element that changes no fold.
 template <class T, class Op>
 __device__ T absent_of(const Folded<T, Op>& reducer) {
   return reducer.none();
@@ -24,7 +25,7 @@ __device__ T absent_of(const Widened<T>&) {
   return 0;
 }
 
-/// A reducer whose positions are those in the tile.
+/// A reducer whose positions are relative to the tile.
 template <class R>
 struct InTile {
   using In = typename R::In;
@@ -34,16 +35,17 @@ struct InTile {
   static constexpr bool kMergesWarps = false;
   const R& reducer;
 
-  /// The fold of no elements, which begin at `start` of the tile.
+  /// Returns the fold of no elements, at `start` of the tile.
   __device__ Acc none(std::uint32_t) const { return reducer.none(); }
-  /// An element that changes nothing.
+  /// Returns an element that changes no fold.
   __device__ In absent() const { return absent_of(reducer); }
   __device__ void add(Acc& acc, In x, std::uint32_t) const { acc = reducer.merge(acc, reducer.of(x, 0)); }
   __device__ Acc merge(const Acc& a, const Acc& b) const { return reducer.merge(a, b); }
-  /// A fold of elements from `start` on of a tile, whose content begins at element `base`, as one of the content.
-  __device__ typename R::Value widen(const Acc& acc, const In*, std::uint32_t, std::int64_t) const { return acc; }
-  /// The result of a list of so many elements that starts at `start` of the tile; of a long one that starts there in the
+  /// Converts a fold of elements from `start` of a tile on, whose content begins at element `base`, to one of the
   /// content.
+  __device__ typename R::Value widen(const Acc& acc, const In*, std::uint32_t, std::int64_t) const { return acc; }
+  /// Writes the result of a list of `length` elements that starts at `start` of the tile. For write_wide(), a long list
+  /// starts at `start` of the content.
   __device__ void write(std::int64_t list, const Acc& acc, const In*, std::uint32_t, std::uint32_t length) const {
     write_result(reducer, list, acc, [&] { return length == 0; });
   }
@@ -52,16 +54,16 @@ struct InTile {
   }
 };
 
-/// A value, and the first of the elements of the tile, of four, that it is the first greatest of. Positions are before the
-/// tile's begin where four elements begin there.
+/// A value, and the position in the tile of the first group of four elements whose maximum it is. A position may be
+/// before the tile's begin if a group of four begins there.
 template <class T>
 struct PickedInTile {
   T value;
   std::int32_t position;
 };
 
-/// Four elements that follow each other are compared with the greatest so far at once. Which of them it was is found when all
-/// are folded. Values are kept as keys, in which equal elements have equal bits.
+/// Compares four adjacent elements with the maximum so far at once. Which of the four it was is found after all are
+/// folded. Values are stored as keys, in which equal elements have equal bits.
 template <class T>
 struct InTile<Pick<T>> {
   using In = T;
@@ -71,12 +73,13 @@ struct InTile<Pick<T>> {
   static constexpr bool kMergesWarps = sizeof(T) <= 4;
   const Pick<T>& reducer;
 
-  /// Where nothing is greater than the least element of all, the list's first one is picked.
+  /// If no element exceeds the lowest key, the list's first element is picked.
   __device__ Acc none(std::uint32_t start) const { return {Pick<T>::kLowest, static_cast<std::int32_t>(start)}; }
   __device__ In absent() const { return reducer.least; }
 
-  /// Of floats the sum with zero turns -0 into 0, and every NaN into one (two of doubles may differ); other than an operation
-  /// on bits, it does not take turns with the comparisons.
+  /// Returns the key of an element. For floats, adding zero turns -0 into 0, and every NaN into one NaN (for doubles,
+  /// two may differ). Unlike an operation on bits, the addition does not compete with the comparisons for an execution
+  /// unit.
   __device__ T key(T x) const {
     if constexpr (std::is_same_v<T, float>) {
       return __fmaf_rn(x, reducer.sign, 0);
@@ -116,12 +119,12 @@ struct InTile<Pick<T>> {
   __device__ void add(Acc& acc, In x, std::uint32_t position) const {
     acc = merge(acc, {key(x), static_cast<std::int32_t>(position)});
   }
-  /// Up to four elements from `position` on.
+  /// Adds up to four elements from `position` on.
   template <int kElements>
   __device__ void add_group(Acc& acc, const In* x, std::int32_t position) const {
     acc = merge(acc, {greatest<kElements>(x), position});
   }
-  /// The same of elements that follow all that were added before.
+  /// Does the same for elements that follow all elements added before.
   template <int kElements>
   __device__ void add_next_group(Acc& acc, const In* x, std::int32_t position) const {
     const T value = greatest<kElements>(x);
@@ -140,14 +143,14 @@ struct InTile<Pick<T>> {
     const bool is_b = is_greater(b.value, a.value) || (is_same(a.value, b.value) && is_first);
     return {greater_of(a.value, b.value), is_b ? b.position : a.position};
   }
-  /// The folds of all lanes, on all of them.
+  /// Returns the merged folds of all lanes, on all of them.
   __device__ Acc merge_warp(const Acc& acc) const {
     const int value = ordered(acc.value);
     const int greatest = __reduce_max_sync(gpu::detail::kAllLanes, value);
     const int position = value == greatest ? acc.position : kMost;
     return {value_of(greatest), __reduce_min_sync(gpu::detail::kAllLanes, position)};
   }
-  /// A key of up to 32 bits as an integer of the same order, and back.
+  /// Converts a key of up to 32 bits to an integer with the same order, and back.
   __device__ static int ordered(T key) {
     if constexpr (std::is_same_v<T, float>) {
       const int bits = __float_as_int(key);
@@ -166,7 +169,8 @@ struct InTile<Pick<T>> {
   static constexpr int kMost = std::numeric_limits<int>::max();
   static constexpr std::uint32_t kTop = std::uint32_t{1} << 31;
 
-  /// The picked element, of those from `start` on. What is read past the list's end lies in the stage, and is of no consequence.
+  /// Returns the position of the picked element, at or after `start`. Reads past the list's end stay within the stage
+  /// and do not affect the result.
   __device__ std::uint32_t place_of(const Acc& acc, const In* content, std::uint32_t start) const {
     const auto begin = static_cast<std::int32_t>(start);
     const auto first = static_cast<std::uint32_t>(acc.position > begin ? acc.position : begin);
@@ -180,7 +184,7 @@ struct InTile<Pick<T>> {
   __device__ Picked<T> widen(const Acc& acc, const In* content, std::uint32_t start, std::int64_t base) const {
     const std::uint32_t place = place_of(acc, content, start);
     const T x = content[place];
-    // Of none the place is that of another element, and the value must not be.
+    // If no element was folded, the position is that of an unrelated element, whose value must not be used.
     return {is_same(key(x), acc.value) ? Pick<T>::flipped(x, reducer.flip) : acc.value, base + place};
   }
   __device__ void write(std::int64_t list, const Acc& acc, const In* content, std::uint32_t start,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/problem.cpp: the ladder in order, which rung runs a call, and the call: validated, run, failures as Errors.
+// problems/lists/segmented_reduce/problem.cpp: the ladder in order, the choice of a rung, and the public calls:
+// validate, run, throw failures as Errors.
 #include <cstddef>
 #include <string>
 
@@ -13,7 +14,7 @@
 namespace upsweep {
 namespace impl::segmented_reduce {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, starting with the naive loop. Every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_threads, cpu_shares, cpu_tbb, cpu_columns, cuda_thread_per_list, cuda_warp_per_list,
     cuda_block_per_list, cuda_shares, cuda_cub, cuda_lanes, cuda_pipeline;
 
@@ -26,7 +27,7 @@ std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 namespace {
 
-/// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
+/// Returns the rung that the policy names, or the highest one that supports the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::SegmentedReduceCall& call, const Policy& policy) {
   if (!policy.rung.empty()) {
     const Rung& rung = named_rung(kLadder, call, policy);
@@ -55,7 +56,7 @@ void require_arrays(const detail::SegmentedReduceCall& call) {
 [[noreturn]] void throw_overflow(const detail::SegmentedReduceCall& call, std::int64_t list) {
   throw Error(Code::overflow,
               "the sum of list " + std::to_string(list) + " does not fit " + std::string(name(call.out_type)) +
-                  ": reduce into a wider type, or let it wrap around",
+                  ": reduce into a wider type, or let it wrap",
               list);
 }
 
@@ -67,7 +68,7 @@ void require_arrays(const detail::SegmentedReduceCall& call) {
 
 // ---- On a GPU.
 
-/// Bytes of the content that the call reads at all.
+/// Returns whether the call reads any content.
 bool reads_content(const detail::SegmentedReduceCall& call) { return call.n > 0 && call.reducer != Reducer::count; }
 
 void require_on_device(const detail::SegmentedReduceCall& call, int device) {
@@ -78,7 +79,7 @@ void require_on_device(const detail::SegmentedReduceCall& call, int device) {
   gpu::require_device_lists(call.lists, device);
 }
 
-/// Waits for the call and throws what it says.
+/// Waits for the call and throws its error, if any.
 void await(const detail::SegmentedReduceCall& call) {
   gpu::ListsStatus status = {};
   gpu::fetch(&status, call.status, sizeof status, call.launch->stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/reduce_lists.cpp: which algorithm reduces the lists of a call.
+// problems/lists/segmented_reduce/reduce_lists.cpp: chooses the algorithm that reduces the lists of a call.
 #include "problems/lists/segmented_reduce/reduce_lists.hpp"
 
 #include <new>
@@ -31,7 +31,7 @@ std::int64_t reduce_all(const Job& job, const Policy& policy) {
   return is_custom && job.call.valid.is_given() ? fold_between_nulls(job) : fold_values(job);
 }
 
-/// What is wrong with a list that was found bad.
+/// Returns the error of a list that was found bad.
 Code code_of(const detail::SegmentedReduceCall& call, std::int64_t list) {
   const Code code = check_list(call.lists, list, call.n);
   return code == Code::ok ? Code::overflow : code;

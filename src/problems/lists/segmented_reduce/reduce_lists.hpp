@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/reduce_lists.hpp: reductions of lists; the rungs of the CPU differ in kernels and work units.
+// problems/lists/segmented_reduce/reduce_lists.hpp: reduces lists; the CPU rungs differ in kernels and work units.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace upsweep::impl::segmented_reduce {
 
-/// How lists are divided: `count` work units, which workers take one after the other.
+/// The division of the lists into `count` work units, which workers process one after the other.
 struct WorkUnits {
   std::int64_t count;
   std::function<cpu::WorkUnit(std::int64_t unit)> lists;
 };
 
-/// Reduces all lists by the kernels on `workers` threads. Lists of more than cpu::kListBlock elements are set aside, and their blocks are
-/// then folded by all workers, whoever is free. Of what is bad the first list is reported.
+/// Reduces all lists with the kernels on `workers` threads. Lists of more than cpu::kListBlock elements are set aside;
+/// then all workers fold their blocks dynamically. If several lists are bad, the first one is reported.
 Status reduce_lists(const detail::SegmentedReduceCall& call, const Policy& policy, const cpu::ListKernels& kernels,
                     int workers, const WorkUnits& units) noexcept;
 
-/// A work unit for each worker, of equally many lists.
+/// Returns one work unit per worker, with equal numbers of lists.
 WorkUnits even_work_units(const detail::SegmentedReduceCall& call, int workers);
 
-/// The number of workers that the call's bytes are worth.
+/// Returns the number of workers that is worthwhile for the call's bytes.
 int workers_for(const detail::SegmentedReduceCall& call, int threads);
 
 }  // namespace upsweep::impl::segmented_reduce

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/results.hpp: results of lists on their way to the output: narrowed, or stored past the caches.
+// problems/lists/segmented_reduce/results.hpp: stores the results of lists: converted to a narrower type if needed, or
+// past the caches.
 #pragma once
 
 #include <array>
@@ -25,10 +26,10 @@ class Results {
         is_non_temporal_(job.kernels.is_wide && type != Type::custom &&
                          call_.lists.count * call_.out_size >= cpu::tuning::kBlocks.non_temporal_bytes) {}
 
-  /// Whether results are converted to the output's type.
+  /// Returns whether results are converted to the output's type.
   [[nodiscard]] bool narrows() const { return narrows_; }
 
-  /// Stores the results of lists `first` and on.
+  /// Stores the results of `count` lists from `first` on.
   void put(const std::byte* results, std::int64_t count, std::int64_t first) const {
     const std::int64_t size = call_.out_size;
     std::byte* const out = static_cast<std::byte*>(call_.out) + first * size;
@@ -41,7 +42,7 @@ class Results {
     }
   }
 
-  /// Stores what reduce(out) computes for at most a batch of lists.
+  /// Stores the results that reduce(out) computes for at most a batch of lists.
   template <class Reduce>
   void put_each(std::int64_t count, std::int64_t first, Reduce reduce) const {
     if (!narrows_ && !is_non_temporal_) return reduce(static_cast<std::byte*>(call_.out) + first * call_.out_size);

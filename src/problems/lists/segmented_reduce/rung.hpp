@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/rung.hpp: what the files of the rungs declare their rows with.
+// problems/lists/segmented_reduce/rung.hpp: types and constants that the files of the rungs share.
 #pragma once
 
 #include "core/ladder.hpp"
@@ -11,33 +11,34 @@ namespace upsweep::impl::segmented_reduce {
 
 using Rung = upsweep::Rung<const detail::SegmentedReduceCall>;
 
-/// The ladder, from the naive loop up.
+/// The ladder, starting with the naive loop.
 std::vector<RungInfo> rungs();
 
 inline constexpr const char* kOnePass = "content and bounds read, results written";
 
 // ---- Rungs on a GPU.
 
-/// The constant of float_bound of those that add a list's elements in another order than the loop: each of at least 32
-/// lanes adds up at most 1/32 of a tile of 16,384 elements. Tiles are added up in that way too.
+/// The constant of float_bound for rungs that add a list's elements in a different order than the loop. At least 32
+/// lanes each add at most 1/32 of a tile of 16,384 elements. Tiles are also added in this way.
 inline constexpr FloatBound kDeviceBound{.serial = false, .constant = 1024};
 
-inline constexpr const char* kWraps = "its sums wrap around: cuda.lanes checks them";
+inline constexpr const char* kWraps = "its sums wrap (modulo 2^bits): cuda.lanes checks them";
 
-/// Whether cuda.pipeline is compiled for folds by an operator; pipeline_kernels.cu holds its kernels to it.
+/// Returns whether cuda.pipeline is compiled for folds by an operator; pipeline_kernels.cu asserts that its kernels
+/// agree.
 constexpr bool is_piped(Operator op) { return op != Operator::custom && !is_integer_only(op); }
 
-/// Why no kernel takes the call, or null.
+/// Returns the reason why no kernel supports the call, or null.
 inline const char* device_refusal(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   if (call.reducer != Reducer::fold) return nullptr;
-  if (call.op == Operator::custom) return "runs the compiled operators and types only";
+  if (call.op == Operator::custom) return "supports only compiled operators and types";
   return compiled_refusal(call.op, call.in_type, call.out_type);
 }
 
-/// The same of the simple rungs, which are compiled for less.
+/// Does the same for the simple rungs, which are compiled for fewer types.
 inline const char* taught_refusal(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   if (call.checked) return kWraps;
-  if (call.valid.is_given()) return "it knows no null elements";
+  if (call.valid.is_given()) return "does not support null elements";
   if (kind_of(call.reducer) == ReducerKind::position && call.in_size < 4)
     return "positions are compiled for elements of 4 and 8 bytes";
   if (call.reducer != Reducer::fold) return nullptr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/staged_content.cpp: elements of lists are copied into a buffer that stays in L2, then converted.
+// problems/lists/segmented_reduce/staged_content.cpp: copies elements of lists into a buffer that stays in L2, and
+// converts them.
 #include "problems/lists/segmented_reduce/staged_content.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace upsweep::impl::segmented_reduce {
 namespace {
 
-/// Elements that are converted or gathered at a time: they stay in L2.
+/// Number of elements that are converted or gathered at a time: they stay in L2.
 constexpr std::int64_t kStaged = kBlocksAtOnce * cpu::kListBlock;
 
 }  // namespace
@@ -38,11 +39,11 @@ std::unique_ptr<std::byte[]> StagedContent::buffer(std::int64_t element_size) co
   return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(capacity() * element_size));
 }
 
-/// How many lists are staged together: those that fit into the buffer. Unless lists are gathered, they end before the next long
-/// list, which has become empty.
+/// Returns the number of lists that are staged together: those that fit into the buffer. Unless lists are gathered,
+/// they end before the next long list, which has become empty.
 std::int64_t StagedContent::lists_that_fit(const SomeLists& lists) const {
   if (!stages_) return lists.count;
-  // No long list lies between short ones, and all of them fit.
+  // There is no long list between short ones, and all of them fit.
   const std::int64_t longest = lists.batch.longest;
   if (longest * lists.count < kStaged && longest < cpu::kListBlock) return lists.count;
   std::int64_t elements = 0;
@@ -59,7 +60,7 @@ std::int64_t StagedContent::lists_that_fit(const SomeLists& lists) const {
   return lists.count;
 }
 
-/// Copies the elements that are not null, one after the other. Bounds become theirs.
+/// Copies the elements that are not null, one after the other. Bounds become those of the copies.
 Content StagedContent::gather(const SomeLists& lists) {
   const auto size = static_cast<std::size_t>(call_.in_size);
   const auto* const in = static_cast<const std::byte*>(call_.in);
@@ -86,7 +87,7 @@ Content StagedContent::gather(const SomeLists& lists) {
   return {gathered_.get(), place()};
 }
 
-/// Finds the elements of adjacent lists in the call's content. Bounds count from the first of them.
+/// Finds the elements of adjacent lists in the call's content. Bounds become relative to the first of these elements.
 Content StagedContent::find(const SomeLists& lists) const {
   std::int64_t* const from = lists.from();
   std::int64_t* const to = lists.to();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/staged_content.hpp: the elements of lists as kernels take them: converted, or gathered around nulls.
+// problems/lists/segmented_reduce/staged_content.hpp: converts elements of lists for the kernels, or gathers those that
+// are not null.
 #pragma once
 
 #include <cstddef>
@@ -10,36 +11,37 @@
 
 namespace upsweep::impl::segmented_reduce {
 
-/// What kernels read. Elements from `end` on must not be read.
+/// The elements that kernels read. Elements from `end` on must not be read.
 struct Content {
   const std::byte* data;
   std::int64_t end;
 };
 
-/// How the elements of a batch must be stored.
+/// The layout in which the elements of a batch must be stored.
 enum class Layout : std::uint8_t {
-  anywhere,  ///< bounds say where
-  adjacent,  ///< nothing lies between the lists of a batch
-  packed,    ///< the same, the first element at `data`; of the bounds only the differences matter
+  anywhere,  ///< at the positions that the bounds give
+  adjacent,  ///< without gaps between the lists of a batch
+  packed,    ///< without gaps, the first element at `data`; kernels use only the differences of the bounds
 };
 
-/// A worker's buffers for elements that kernels cannot read where they are. Null elements are left out.
+/// A worker's buffers for elements that kernels cannot read in place. Null elements are left out.
 class StagedContent {
  public:
-  /// Kernels compute in `type`; a custom one is never converted.
+  /// Kernels compute in `type`; a custom type is never converted.
   StagedContent(const Job& job, Type type, Layout layout);
 
-  /// Whether kernels read anything other than the call's content.
+  /// Returns whether kernels read anything other than the call's content.
   [[nodiscard]] bool stages() const { return stages_; }
-  /// Elements that are staged at a time, at most: lists that are gathered may overlap.
+  /// Returns the maximum number of elements that are staged at a time. Lists that are gathered may overlap.
   [[nodiscard]] std::int64_t capacity() const;
-  /// What was staged last, before it was converted.
+  /// Returns the elements that were staged last, before conversion.
   [[nodiscard]] Content given() const { return given_; }
 
   /// Stages the lists; their bounds become those of the staged elements.
   Content stage(const SomeLists& lists);
 
-  /// use(lists, content) on runs of lists that fit into the buffers, until it returns anything other than kNoIndex.
+  /// Calls use(lists, content) on runs of lists that fit into the buffers, until it returns anything other than
+  /// kNoIndex.
   template <class Use>
   std::int64_t for_each_stage(const SomeLists& lists, Use use) {
     for (std::int64_t done = 0; done < lists.count;) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/without_staging.cpp: lists reduced where they are, of any length: counts, and folds between nulls.
+// problems/lists/segmented_reduce/without_staging.cpp: reduces lists in place, of any length: counts, and folds between
+// nulls.
 #include <cstring>
 
 #include "cpu/elements.hpp"
@@ -32,7 +33,7 @@ class Counts {
   const detail::SegmentedReduceCall& call_;
 };
 
-/// See Worker. Elements between two null ones are folded at a time.
+/// See Worker. Folds the elements between two nulls at a time.
 class FoldsBetweenNulls {
  public:
   static constexpr bool kSetsLongAside = false;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/cpu_serial.cpp: the loop: list after list, element after element.
+// problems/lists/segmented_scan/cpu_serial.cpp: a loop over the lists, with an inner loop over the elements of each
+// list.
 //
 // Idea   total = init; for each element of the list: out[j] = total = total ⊕ x[j]. Lists of more than 4,096 elements
-//        are split every 4,096: what precedes a block is the folds of those before it, in order, as on every rung of
-//        the CPU.
-// Cost   One pass: content and bounds read, as much content written. Work n, depth n.
-// Needs  Any CPU, any associative operator; lists one after the other.
-// Limit  The exit of the inner loop, which is mispredicted once per list, and the latency of one operation per element.
-//        cpu.columns gets rid of both for short lists.
+//        are split every 4,096. The prefix of a block is the fold of the blocks before it, in order, as on every CPU
+//        rung.
+// Cost   One pass: content and bounds read, the same number of elements written. Work n, depth n.
+// Needs  Any CPU, any associative operator; adjacent lists.
+// Limit  The exit of the inner loop is mispredicted once per list. Each element costs the latency of one operation.
+//        cpu.columns removes both costs for short lists.
 // From   Own.
 #include "cpu/list_kernels.hpp"
 #include "problems/lists/segmented_scan/rung.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/cuda_kernels.hpp: the kernels of rungs on a GPU, compiled once per type of elements in kernels.cu.
+// problems/lists/segmented_scan/cuda_kernels.hpp: the kernels of the GPU rungs, compiled once per element type in
+// kernels.cu.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +11,21 @@
 
 namespace upsweep::impl::segmented_scan {
 
-/// Checks the lists, scans them where they are good, and leaves the outcome; by elements of type In.
+/// Checks the lists, scans them if they are valid, and writes the outcome. In is the type of the elements.
 template <class In>
 Status scan_from(Way way, const detail::SegmentedScanCall& call) noexcept;
 
-/// Bytes of scratch.
+/// Returns the bytes of scratch.
 template <class In>
 std::int64_t scratch_from(Way way, const detail::SegmentedScanCall& call) noexcept;
 
-/// The same by cuda.lookahead.
+/// Do the same for cuda.lookahead.
 template <class In>
 Status lookahead_from(const detail::SegmentedScanCall& call) noexcept;
 template <class In>
 gpu::WorkspaceSize lookahead_memory(const detail::SegmentedScanCall& call) noexcept;
 
-// What the row of a rung names.
+// The functions that a rung's row names.
 template <Way kWay>
 Status launch_by(const detail::SegmentedScanCall& call, const Policy&) noexcept {
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return scan_from<In>(kWay, call); });

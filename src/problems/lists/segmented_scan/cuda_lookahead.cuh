@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/cuda_lookahead.cuh: scans of lists by scan's pipeline of tiles, to which elements that begin a list are heads.
+// problems/lists/segmented_scan/cuda_lookahead.cuh: scans lists with scan's pipeline of tiles; elements that begin a
+// list are heads.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,7 +16,7 @@
 
 namespace upsweep::gpu::detail {
 
-// A tile's fold is published as its value, and whether it has a head in the bit of the tag that is free for that.
+// A tile publishes the value of its fold. A free bit of the tag tells whether the tile has a head.
 
 template <class T>
 inline constexpr int kTaggedWords<impl::segmented_scan::Fold<T>> = kTaggedWords<T>;
@@ -47,7 +48,7 @@ struct Tagged<impl::segmented_scan::Fold<T>> : Tagged<T> {
 
 namespace upsweep::impl::segmented_scan {
 
-/// Found by the type of its argument.
+/// Found by argument-dependent lookup.
 template <class T>
 __device__ __forceinline__ void put_tagged(unsigned long long* words, std::int64_t index, const Fold<T>& fold,
                                            unsigned tag) {
@@ -77,12 +78,12 @@ struct ListProblem {
 
   Op op;
   T init;
-  T first;                 ///< the first output of a list where exclusive: init, or of sums of floats without one 0.0
-  const unsigned* heads;   ///< of the first tile's elements, and on
-  std::int64_t unwritten;  ///< elements of the first tile, which come before all lists
+  T first;                 ///< first output of a list if exclusive: init, or 0.0 for sums of floats without init
+  const unsigned* heads;   ///< from the first tile's elements on
+  std::int64_t unwritten;  ///< number of elements of the first tile before all lists
 
-  /// What the folds of rows of 32 tiles come to, lane by lane, with those of the first `count` lanes of the next row: from
-  /// the last head on.
+  /// Joins the folds of rows of 32 tiles, lane by lane, with those of the first `count` lanes of the next row. Only
+  /// folds from the last head on count.
   __device__ __forceinline__ Carry join_rows(const Carry& before, bool any, const Carry& row, int lane,
                                              int count) const {
     const unsigned lanes = __ballot_sync(gpu::detail::kAllLanes, lane < count && row.has_head != 0);
@@ -92,7 +93,7 @@ struct ListProblem {
     if (is_row) joined = op(joined, row.value);
     return fold_of(joined, false);
   }
-  /// The fold of a row, on lane 0.
+  /// Returns the fold of a row, on lane 0.
   __device__ __forceinline__ Carry fold_row(const Carry& row) const {
     return fold_of(gpu::detail::fold_lanes(op, row.value, static_cast<int>(threadIdx.x) % 32), false);
   }
@@ -118,7 +119,7 @@ struct ListProblem {
 
 // ------------------------------------------------------------------------------------------------------------ the scan
 
-/// The arrays begin with the tile that the first list begins in.
+/// Scans the lists. The arrays begin with the tile in which the first list begins.
 template <class Problem>
 static __global__ void __launch_bounds__(gpu::detail::Shape<Problem>::kThreads, 1)
     scan_marked(const __grid_constant__ gpu::detail::DeviceScan<Problem> call,
@@ -138,11 +139,11 @@ static __global__ void __launch_bounds__(gpu::detail::Shape<Problem>::kThreads, 
   scan.problem.unwritten = begin - skipped;
   gpu::detail::Pipeline<Problem>(scan, shared).run();
 #else
-  __trap();  // lookahead_refusal() keeps calls away
+  __trap();  // lookahead_refusal() excludes such calls
 #endif
 }
 
-/// The scratch of n elements: what the pass over the bounds finds, and the heads, of whole tiles.
+/// Returns the scratch bytes for n elements: the findings of the pass over the bounds, and the heads of whole tiles.
 template <class Problem>
 constexpr std::int64_t head_bytes(std::int64_t n) {
   return gpu::detail::tiles_of<Problem>(n) * gpu::detail::Shape<Problem>::kHeadBytes;
@@ -152,7 +153,7 @@ static_assert(sizeof(gpu::ListFacts) <= kFactsBytes);
 
 template <class Problem>
 constexpr gpu::WorkspaceSize lookahead_workspace(std::int64_t n) {
-  constexpr std::int64_t kAhead = 2;  // values that look-ahead may read past the last
+  constexpr std::int64_t kAhead = 2;  // number of values that look-ahead may read past the last
   const std::int64_t words =
       (gpu::detail::tiles_of<Problem>(n) + kAhead) * gpu::detail::kTaggedWords<typename Problem::Carry>;
   return {.kept = std::int64_t{sizeof(gpu::detail::Control)} + words * 8,

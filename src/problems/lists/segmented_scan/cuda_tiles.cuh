@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/cuda_tiles.cuh: scans of lists by tiles of the content, whose elements have a bit where a list begins.
+// problems/lists/segmented_scan/cuda_tiles.cuh: scans lists by tiles of the content; a bit per element marks the heads
+// of lists.
 //
-// A tile hands on the fold of its elements from its last head on, with init, or of all of them where it has none. The folds
-// are known first: with short lists they are of a few elements. They are scanned in groups, and so are the groups' totals:
-// every tile then begins with two values that are there. Nobody waits, and floats are folded in one order.
+// The result of a tile for later tiles is the fold of its elements from its last head on, with init. If a tile has no
+// head, it is the fold of all its elements. These folds are computed first; with short lists they cover a few elements.
+// The folds are scanned in groups, and the totals of groups are also scanned. Then a tile begins with two values that
+// are available: one of the tile's group and one of the groups before. No block waits, and floats are folded in one
+// fixed order.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,10 +26,10 @@ inline constexpr int kItems =
     sizeof(T) == 8 ? gpu::tuning::kListTilesOrder.wide_items : gpu::tuning::kListTilesOrder.items;
 template <class T>
 inline constexpr int kTile = kThreads * kItems<T>;
-/// Tiles whose folds a block scans.
+/// Number of tiles whose folds a block scans.
 inline constexpr int kGroup = gpu::tuning::kListTilesOrder.group;
 
-/// A call as its kernels take it.
+/// The arguments of a call's kernels.
 template <class In, class T, class Op>
 struct ListScan {
   static constexpr T kNone = Op::template identity<T>();
@@ -36,19 +39,19 @@ struct ListScan {
   T* out;
   std::int64_t n;
   T init;
-  T first;  ///< the first output of a list where exclusive: init, or of sums of floats without one 0.0
+  T first;  ///< first output of a list if exclusive: init, or 0.0 for sums of floats without init
   Op op;
   bool exclusive;
   Mask valid;  ///< of the elements
   gpu::ListFacts* facts;
   unsigned* heads;
-  Fold<T>* tiles;   ///< what they hand on; then that of all up to there in their group
-  Fold<T>* groups;  ///< the same of groups; then of all up to there
+  Fold<T>* tiles;   ///< folds that tiles pass on; later scanned within their group
+  Fold<T>* groups;  ///< folds of groups; later scanned
   gpu::ListsStatus* status;
 
   [[nodiscard]] __device__ std::int64_t limit() const { return static_cast<std::int64_t>(facts->end); }
-  /// values[k] ← element first + k·step, where that comes before `end`; one that adds nothing where it is null. All loads are
-  /// under way before any mask is looked at.
+  /// Loads values[k] ← element first + k·step if that is before `end`; for a null element, the identity. All loads are
+  /// issued before any mask is read.
   template <int kCount>
   __device__ __forceinline__ void load(T (&values)[kCount], std::int64_t first, int step, std::int64_t end) const {
 #pragma unroll
@@ -65,8 +68,8 @@ struct ListScan {
   }
 };
 
-/// The outputs of each list up to its first element that is not null become 0.0, and where exclusive that of this one. A warp takes
-/// a list.
+/// Sets the outputs of each list before its first valid element to 0.0; if exclusive, also that of this element. One
+/// warp processes a list.
 template <class In, class T, class Op>
 __global__ void __launch_bounds__(kThreads) zero_nulls(const __grid_constant__ ListScan<In, T, Op> scan) {
   if (scan.facts->bad != 0) return;
@@ -86,14 +89,14 @@ __global__ void __launch_bounds__(kThreads) zero_nulls(const __grid_constant__ L
   }
 }
 
-/// The heads among elements at … at+31 that come before `limit`.
+/// Returns the heads among elements at … at+31 that are before `limit`.
 __device__ inline unsigned heads_at(const unsigned* heads, std::int64_t at, std::int64_t limit) {
   if (at >= limit) return 0;
   const unsigned bits = heads[at / 32];
   return limit - at >= 32 ? bits : bits & ((1U << (limit - at)) - 1);
 }
 
-/// What tiles hand on, each by a warp.
+/// Computes the folds that tiles pass on, with one warp per tile.
 template <class In, class T, class Op>
 __global__ void __launch_bounds__(kThreads)
     fold_tiles(const __grid_constant__ ListScan<In, T, Op> scan, std::int64_t tiles) {
@@ -116,7 +119,7 @@ __global__ void __launch_bounds__(kThreads)
     has_head = true;
   }
   T total = scan.init;
-  bool is_first = !has_head;  // then there is no init before it
+  bool is_first = !has_head;  // without a head, the fold does not begin with init
   for (std::int64_t base = from; base < end; base += 32 * kLoads) {
     T values[kLoads] = {};
     scan.load(values, base + lane, 32, end);
@@ -133,20 +136,20 @@ __global__ void __launch_bounds__(kThreads)
   if (lane == 0) scan.tiles[tile] = fold_of(total, has_head);
 }
 
-/// The inclusive scan of a block's folds, one per thread. `totals` holds 32.
+/// Returns the inclusive scan of a block's folds, one per thread. `totals` has 32 elements.
 template <class T, class Op>
 __device__ Fold<T> scan_block(const Join<T, Op>& join, Fold<T> own, Fold<T>* totals) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   own = gpu::detail::scan_lanes(join, own, lane);
   if (lane == 31) totals[warp] = own;
-  __syncthreads();  // the warps' totals are there
+  __syncthreads();  // the warps' totals are written
   if (warp == 0) totals[lane] = gpu::detail::scan_lanes(join, totals[lane], lane);
-  __syncthreads();  // they are scanned
+  __syncthreads();  // the totals are scanned
   return warp == 0 ? own : join(totals[warp - 1], own);
 }
 
-/// Each block scans the folds of a group.
+/// Scans the folds of each group with one block.
 template <class T, class Op>
 __global__ void __launch_bounds__(kGroup) scan_groups(Fold<T>* folds, std::int64_t count, Fold<T>* groups, Op op) {
   __shared__ Fold<T> totals[32];
@@ -157,7 +160,7 @@ __global__ void __launch_bounds__(kGroup) scan_groups(Fold<T>* folds, std::int64
   if (at == count - 1 || threadIdx.x == kGroup - 1) groups[blockIdx.x] = scanned;
 }
 
-/// One block scans all groups.
+/// Scans all groups with one block.
 template <class T, class Op>
 __global__ void __launch_bounds__(kGroup) scan_totals(Fold<T>* groups, std::int64_t count, Op op) {
   __shared__ Fold<T> totals[32];
@@ -168,9 +171,9 @@ __global__ void __launch_bounds__(kGroup) scan_totals(Fold<T>* groups, std::int6
     Fold<T> scanned = scan_block(join, at < count ? groups[at] : Fold<T>{}, totals);
     if (first > 0) scanned = join(before, scanned);
     if (at < count) groups[at] = scanned;
-    __syncthreads();  // all have read what precedes them, and the totals
+    __syncthreads();  // all threads have read `before` and the totals
     if (threadIdx.x == kGroup - 1) before = scanned;
-    __syncthreads();  // it is there
+    __syncthreads();  // `before` is written
   }
 }
 
@@ -181,7 +184,7 @@ __global__ void __launch_bounds__(kThreads, gpu::tuning::kListTiles.resident)
   __shared__ T values[kTile<T> + kTile<T> / 32];
   __shared__ Fold<T> totals[kThreads / 32];
   __shared__ int first_head;
-  const auto place = [](int i) { return i + i / 32; };  // elements of threads begin in different banks
+  const auto place = [](int i) { return i + i / 32; };  // the elements of adjacent threads begin in different banks
   const Join<T, Op> join{scan.op};
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
@@ -190,7 +193,7 @@ __global__ void __launch_bounds__(kThreads, gpu::tuning::kListTiles.resident)
   const std::int64_t begin = std::int64_t{blockIdx.x} * kTile<T>;
   if (scan.facts->bad != 0 || begin >= limit) return;
 
-  // What precedes the tile, and its elements.
+  // The prefix of the tile, and its elements.
   Fold<T> carry{};
   if (blockIdx.x > 0) {
     const std::int64_t last = std::int64_t{blockIdx.x} - 1;
@@ -205,14 +208,14 @@ __global__ void __launch_bounds__(kThreads, gpu::tuning::kListTiles.resident)
     const int at = i * kThreads + thread;
     if (begin + at < limit) values[place(at)] = own[i];
   }
-  __syncthreads();  // elements and first_head are there
+  __syncthreads();  // elements and first_head are written
   const int first = thread * kOwn;
   const unsigned word = heads_at(scan.heads, begin + first / 32 * 32, limit);
   const unsigned heads = (word >> (first % 32)) & ((1U << kOwn) - 1);
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) own[i] = values[place(first + i)];
 
-  // What precedes each thread.
+  // The prefix of each thread.
   Fold<T> fold = fold_of(own[0], (heads & 1) != 0);
   if (fold.has_head != 0) fold.value = scan.op(scan.init, own[0]);
 #pragma unroll
@@ -224,7 +227,7 @@ __global__ void __launch_bounds__(kThreads, gpu::tuning::kListTiles.resident)
   fold = gpu::detail::scan_lanes(join, fold, lane);
   if (lane == 31) totals[thread / 32] = fold;
   if (carry.has_head == 0 && heads != 0) atomicMin(&first_head, first + __ffs(static_cast<int>(heads)) - 1);
-  __syncthreads();  // the warps' totals and first_head are there
+  __syncthreads();  // the warps' totals and first_head are written
   for (int warp = 0; warp < thread / 32; ++warp) carry = join(carry, totals[warp]);
   const Fold<T> before_lane = gpu::detail::shuffle_up(fold, 1);
   if (lane > 0) carry = join(carry, before_lane);
@@ -238,7 +241,7 @@ __global__ void __launch_bounds__(kThreads, gpu::tuning::kListTiles.resident)
     total = scan.op(before, own[i]);
     values[place(first + i)] = !scan.exclusive ? total : is_head ? scan.first : before;
   }
-  __syncthreads();  // the results are there
+  __syncthreads();  // the results are written
   const int first_in_list = first_head;
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/folds.cuh: what consecutive elements hand on to those that follow where some of them begin a list.
+// problems/lists/segmented_scan/folds.cuh: the folds that consecutive elements pass on if some of them begin a list.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace upsweep::impl::segmented_scan {
 
-/// A fold of consecutive elements: from the last head on, with init, where there is one.
+/// A fold of consecutive elements: from the last head on, with init, if there is a head.
 template <class T>
 struct Fold {
-  /// As large as the value: a hole between them would keep them out of registers.
+  /// The flag is as large as the value: padding between them would keep them out of registers.
   using Flag = std::conditional_t<sizeof(T) == 8, std::uint64_t,
                                   std::conditional_t<sizeof(T) == 4, std::uint32_t,
                                                      std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;

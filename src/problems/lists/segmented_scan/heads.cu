@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/heads.cu: the pass over the bounds of lists that checks them and sets a bit where each list begins.
+// problems/lists/segmented_scan/heads.cu: a pass over the bounds that checks lists and sets a bit at the head of each
+// list.
 #include "problems/lists/segmented_scan/heads.hpp"
 
 #include <algorithm>
@@ -14,16 +15,16 @@ namespace upsweep::impl::segmented_scan {
 namespace {
 
 constexpr int kMarkThreads = gpu::tuning::kHeads.threads;
-/// Per multiprocessor.
+/// Number of blocks per multiprocessor.
 template <class Bound>
 constexpr int kMarkBlocks = sizeof(Bound) == 8 ? gpu::tuning::kHeads.wide_blocks : gpu::tuning::kHeads.blocks;
-/// Consecutive lists of a thread, most of which begin in the same word of heads.
+/// Number of consecutive lists per thread, most of which begin in the same word of heads.
 constexpr int kMarkLists = gpu::tuning::kHeads.lists;
 constexpr int kMarkedLists = kMarkThreads * kMarkLists;
-/// Words of heads that a block puts together in shared memory: those of lists of up to 32 elements.
+/// Number of words of heads that a block assembles in shared memory: enough for lists of up to 32 elements.
 constexpr int kOwnWords = kMarkedLists;
 
-/// Where lists with elements lie in the content.
+/// The range of the content that contains all lists with elements.
 struct Span {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max();
   std::int64_t end = 0;
@@ -33,7 +34,7 @@ struct Span {
   }
 };
 
-/// Checks every list and sets the bit of the element that it begins with. Null lists are not checked, and set none.
+/// Checks every list and sets the bit of its first element. Null lists are not checked, and set no bit.
 template <class Offsets, bool kHasNulls>
 class Marks {
  public:
@@ -67,20 +68,21 @@ class Marks {
 #pragma unroll
       for (int k = 0; k < kMarkLists; ++k) buffer_.bounds[place(k * kMarkThreads + thread_)] = loaded[k];
       if (thread_ == 0) buffer_.bounds[place(kMarkedLists)] = loaded[kMarkLists];
-      __syncthreads();                                            // the bounds are there, the words are zero
-      if (group + stride < count_) load(group + stride, loaded);  // while these are looked at
+      __syncthreads();                                            // the bounds are written, the words are zero
+      if (group + stride < count_) load(group + stride, loaded);  // overlaps with the work on this group
       const Bound first = buffer_.bounds[0];
       const Bound last = buffer_.bounds[place(kMarkedLists)];
       const Word low = word_of(first);
-      const Word words = word_of(last) - low;  // less one
+      const Word words = word_of(last) - low;  // minus one
       if (!gpu::is_bad(first, last, limit_) && words < kOwnWords) {
         mark_near(group, low, words);
-        __syncthreads();  // the words are there; all have read the bounds
+        __syncthreads();  // the words are complete; all threads have read the bounds
 #pragma unroll 1
         for (int w = thread_; w <= static_cast<int>(words); w += kMarkThreads) {
           const unsigned bits = buffer_.words[w];
           buffer_.words[w] = 0;
-          // The first and the last word are other blocks' too; where null lists go back, all are.
+          // Other blocks also write the first and the last word. If null lists make offsets decrease, this is true of
+          // all.
           if (kHasNulls || w == 0 || w == static_cast<int>(words)) {
             if (bits != 0) atomicOr(heads_ + low + w, bits);
           } else {
@@ -89,14 +91,14 @@ class Marks {
         }
       } else {
         mark_far(group);
-        __syncthreads();  // all have read the bounds
+        __syncthreads();  // all threads have read the bounds
       }
     }
     report_span();
   }
 
  private:
-  __device__ static int place(int i) { return i + i / kMarkLists; }  // elements of threads begin in different banks
+  __device__ static int place(int i) { return i + i / kMarkLists; }  // adjacent threads' elements begin in other banks
   __device__ static Word word_of(Bound element) { return static_cast<Word>(element) / 32; }
 
   __device__ __forceinline__ void load(std::int64_t group, Bound (&loaded)[kMarkLists + 1]) const {
@@ -106,14 +108,14 @@ class Marks {
       for (int k = 0; k < kMarkLists; ++k) loaded[k] = offsets_(own + k * kMarkThreads);
       if (thread_ == 0) loaded[kMarkLists] = offsets_(group + kMarkedLists);
     } else if (group < count_) {
-      // Bounds of lists past the last are its end: of empty ones.
+      // Past the last list, bounds are its end, as for empty lists.
 #pragma unroll
       for (int k = 0; k < kMarkLists; ++k) loaded[k] = offsets_(::min(own + k * kMarkThreads, count_));
       loaded[kMarkLists] = offsets_(count_);
     }
   }
 
-  /// Whether a list has elements, and is good; a bad one is reported.
+  /// Returns whether a list has elements and is valid. Reports a bad list.
   __device__ __forceinline__ bool check(std::int64_t list, Bound from, Bound to) {
     if (from == to || (kHasNulls && lists_.is_null(list))) return false;
     if (gpu::is_bad(from, to, limit_)) {
@@ -124,8 +126,8 @@ class Marks {
     return true;
   }
 
-  /// Lists that begin in words `low` … low + words, unless they are bad. Those of a thread that are short begin in two words,
-  /// which are put together without branches.
+  /// Marks lists that begin in words `low` … low + words, unless they are bad. A thread's short lists begin in two
+  /// words, which are assembled without branches.
   __device__ __forceinline__ void mark_near(std::int64_t group, Word low, Word words) {
     const int own = thread_ * kMarkLists;
     Bound from = buffer_.bounds[place(own)];
@@ -145,12 +147,12 @@ class Marks {
       bits[1] |= shifted(one, at - 32);
       from = to;
     }
-    // Where none descends, the last bound is the greatest.
+    // If no bound decreases, the last bound is the maximum.
     if (descend || from > limit_) return mark_each(group + own, low, words);
     if (bits[0] != 0) atomicOr(buffer_.words + first, bits[0]);
     if (bits[1] != 0) atomicOr(buffer_.words + first + 1, bits[1]);
   }
-  /// bits << by; 0 where `by` is 32 or more.
+  /// Returns bits << by, or 0 if `by` is 32 or more.
   __device__ static __forceinline__ unsigned shifted(unsigned bits, unsigned by) {
     unsigned out = 0;
     asm("shl.b32 %0,%1,%2;" : "=r"(out) : "r"(bits), "r"(by));
@@ -166,13 +168,13 @@ class Marks {
       const unsigned bit = 1U << (static_cast<unsigned>(from) % 32);
       const bool begins = check(list + k, from, to);
       if (begins && word <= words) atomicOr(buffer_.words + word, bit);
-      // Where null lists go back, others may begin anywhere.
+      // If null lists make offsets decrease, other lists may begin anywhere.
       if (begins && word > words) atomicOr(heads_ + word_of(from), bit);
       from = to;
     }
   }
 
-  /// Any others. Neighbouring threads take neighbouring lists, which begin in neighbouring words.
+  /// Marks any other lists. Adjacent threads process adjacent lists, which begin in adjacent words.
   __device__ __forceinline__ void mark_far(std::int64_t group) {
 #pragma unroll 2
     for (int k = 0; k < kMarkLists; ++k) {
@@ -204,7 +206,7 @@ class Marks {
   const Offsets& offsets_;
   const gpu::DeviceLists& lists_;
   const std::int64_t count_;
-  const Bound limit_;  ///< of the content
+  const Bound limit_;  ///< length of the content
   gpu::ListFacts* const facts_;
   unsigned* const heads_;
   Buffer& buffer_;
@@ -225,7 +227,7 @@ __global__ void __launch_bounds__(kMarkThreads, kMarkBlocks<typename Offsets::Bo
 
 cudaError_t launch_heads(const Lists& lists, std::int64_t content, gpu::ListFacts* facts, unsigned* heads,
                          const gpu::Launch& at) {
-  if (lists.count == 0 || (lists.has_size && lists.size == 0)) return cudaSuccess;  // no heads, and none is bad
+  if (lists.count == 0 || (lists.has_size && lists.size == 0)) return cudaSuccess;  // no heads, no bad list
   const std::int64_t groups = (lists.count + kMarkedLists - 1) / kMarkedLists;
   return gpu::visit_offsets(lists, [&]<class Offsets>(const Offsets& offsets) {
     const std::int64_t most = std::int64_t{kMarkBlocks<typename Offsets::Bound>} * std::max(at.multiprocessors, 1);

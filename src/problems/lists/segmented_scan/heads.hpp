@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/heads.hpp: a bit per element of the content: whether a list begins there.
+// problems/lists/segmented_scan/heads.hpp: sets a bit per element of the content: whether a list begins there.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,8 +12,8 @@
 
 namespace upsweep::impl::segmented_scan {
 
-/// Checks adjacent lists and sets the bit of the element that each begins with. Null lists are not checked, and set none; nor
-/// do empty ones. *facts and gpu::head_words(content) words of heads are zero before.
+/// Checks adjacent lists and sets the bit of each list's first element. Null lists are not checked and set no bit;
+/// empty lists set none. *facts and the gpu::head_words(content) words of `heads` must be zero before.
 cudaError_t launch_heads(const Lists& lists, std::int64_t content, gpu::ListFacts* facts, unsigned* heads,
                          const gpu::Launch& at);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/instance.cpp: the segmented-scan problem as the climber sees it: its lists, their running sums, and whether
-// these are right.
+// problems/lists/segmented_scan/instance.cpp: makes the lists of a ladder run, calls the rungs, and checks their
+// running sums.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -42,7 +42,7 @@ class RunningSumsInstance final : public ListInstance<T, Bound> {
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     return gpu::segmented_scan_workspace<T, T>(policy, this->group.n);
   }
-  /// A thread, or a block, takes its time over a long list.
+  /// Estimates the time of rungs that process a long list with one thread or one block.
   std::optional<double> estimate(const RungInfo& rung) override {
     std::int64_t longest = 0;
     for (std::int64_t i = 0; i < lists_; ++i) longest = std::max(longest, this->start(i + 1) - this->start(i));
@@ -51,14 +51,14 @@ class RunningSumsInstance final : public ListInstance<T, Bound> {
     return std::nullopt;
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
-    status_ = {kNoIndex, Code::ok};  // it would have thrown
+    status_ = {kNoIndex, Code::ok};  // an error would have thrown
     return segmented_inclusive_scan(policy, this->lists_within(at, n), static_cast<const T*>(at[0]), n,
                                     static_cast<T*>(at[2]))
         .rung;
   }
   [[nodiscard]] std::string wrong(const RungInfo& rung) override {
     if (status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
-    // Floats that are not exact sums: on a GPU in another order.
+    // A GPU adds floats in a different order; their sums are compared within a bound unless they are exact.
     if (rung.backend() == Backend::cuda && !this->is_exact_) return wrong_sums();
     std::vector<T> right;
     for (std::int64_t i = 0; i < lists_; ++i) {
@@ -90,7 +90,7 @@ class RunningSumsInstance final : public ListInstance<T, Bound> {
   }
 
  private:
-  /// "" where floats are as near to the sums as additions in any order bring them.
+  /// Returns "" if floats are as close to the exact sums as additions in any order can be.
   [[nodiscard]] std::string wrong_sums() const {
     constexpr auto kEpsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
     for (std::int64_t i = 0; i < lists_; ++i) {
@@ -100,7 +100,7 @@ class RunningSumsInstance final : public ListInstance<T, Bound> {
         sum += static_cast<double>(content_.data()[j]);
         magnitude += std::abs(static_cast<double>(content_.data()[j]));
         const auto additions = static_cast<double>(j - this->start(i) + 1);
-        // Of float64 the sum here is rounded as often.
+        // For float64, the reference sum has the same number of roundings.
         const double bound = 2 * additions * kEpsilon * magnitude;
         if (!(std::abs(static_cast<double>(out_.data()[j]) - sum) <= bound)) return wrong_at(j);
       }

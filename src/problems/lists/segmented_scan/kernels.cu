@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/kernels.cu: the rungs on a GPU for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+// problems/lists/segmented_scan/kernels.cu: the GPU rungs for one element type, UPSWEEP_ELEMENT; compiled once per
+// type.
 #include "cuda/scratch_parts.hpp"
 #include "problems/lists/segmented_scan/cuda_kernels.hpp"
 #include "problems/lists/segmented_scan/cuda_tiles.cuh"
@@ -12,7 +13,7 @@ namespace {
 using gpu::detail::launch;
 using In = UPSWEEP_ELEMENT;
 
-/// A thread scans a list.
+/// Scans each list with one thread.
 template <class T, class Op>
 __global__ void __launch_bounds__(kThreads) scan_each(const __grid_constant__ ListScan<In, T, Op> scan) {
   if (blockIdx.x == 0 && threadIdx.x == 0) gpu::report(scan.lists, scan.n, *scan.facts, scan.status);
@@ -30,7 +31,7 @@ __global__ void __launch_bounds__(kThreads) scan_each(const __grid_constant__ Li
   }
 }
 
-/// A block scans a list, an element per thread at a time.
+/// Scans each list with one block, one element per thread at a time.
 template <class T, class Op>
 __global__ void __launch_bounds__(kThreads) scan_each_by_block(const __grid_constant__ ListScan<In, T, Op> scan) {
   __shared__ T totals[kThreads / 32];
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(kThreads) scan_each_by_block(const __grid_cons
       scan.load(loaded, at, 0, stop);
       const T own = gpu::detail::scan_lanes(scan.op, loaded[0], lane);
       if (lane == 31) totals[threadIdx.x / 32] = own;
-      __syncthreads();  // the warps' totals are there
+      __syncthreads();  // the warps' totals are written
       T own_before = before;
       for (int warp = 0; warp < kThreads / 32; ++warp) {
         if (warp < static_cast<int>(threadIdx.x) / 32) own_before = scan.op(own_before, totals[warp]);
@@ -57,7 +58,7 @@ __global__ void __launch_bounds__(kThreads) scan_each_by_block(const __grid_cons
       const bool is_head = at == scan.lists.start(i);
       const T exclusive = is_head ? scan.first : lane == 0 ? own_before : scan.op(own_before, up);
       if (at < stop) scan.out[at] = scan.exclusive ? exclusive : scan.op(own_before, own);
-      __syncthreads();  // all have read the totals
+      __syncthreads();  // all threads have read the totals
     }
   }
 }
@@ -68,7 +69,7 @@ struct ListScanScratch {
   unsigned* heads;
   Fold<T>* tiles;
   Fold<T>* groups;
-  std::int64_t cleared;  ///< bytes from the beginning that are zero first
+  std::int64_t cleared;  ///< number of bytes from the beginning that must be zero first
   std::int64_t bytes;
 
   ListScanScratch(Way way, std::int64_t n, void* memory) {
@@ -92,7 +93,7 @@ cudaError_t launch_tiles(const ListScan<In, T, Op>& scan, const gpu::Launch& at)
   };
   cudaError_t error = cudaSuccess;
   if (tiles > 1) {
-    constexpr std::int64_t kFolded = kThreads / 32;  // tiles of a block
+    constexpr std::int64_t kFolded = kThreads / 32;  // tiles per block
     error = launch(grid((tiles + kFolded - 1) / kFolded, kThreads), fold_tiles<In, T, Op>, scan, tiles);
     if (error == cudaSuccess) {
       error = launch(grid(groups, kGroup), scan_groups<T, Op>, scan.tiles, tiles, scan.groups, scan.op);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/lookahead_kernels.cu: cuda.lookahead for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+// problems/lists/segmented_scan/lookahead_kernels.cu: cuda.lookahead for one element type, UPSWEEP_ELEMENT; compiled
+// once per type.
 #include "problems/lists/segmented_scan/cuda_kernels.hpp"
 #include "problems/lists/segmented_scan/cuda_lookahead.cuh"
 #include "upsweep/detail/cuda_status.cuh"

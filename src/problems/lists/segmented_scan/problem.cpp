@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/problem.cpp: the segmented-scan ladder in order, which rung runs a call, and the call: validated, run,
-// failures as Errors.
+// problems/lists/segmented_scan/problem.cpp: the segmented-scan ladder in order, the choice of a rung, and the public
+// calls: validate, run, throw failures as Errors.
 #include <string>
 
 #include "core/apart.hpp"
@@ -13,7 +13,7 @@
 namespace upsweep {
 namespace impl::segmented_scan {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, starting with the naive loop. Every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_columns, cuda_thread_per_list, cuda_block_per_list, cuda_tiles, cuda_lookahead;
 
 constexpr const Rung* kRungs[] = {&cpu_serial,          &cpu_columns, &cuda_thread_per_list,
@@ -24,7 +24,7 @@ std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 namespace {
 
-/// The rung that the policy names, or the top one. Throws unknown_rung, unsupported.
+/// Returns the rung that the policy names, or the highest one. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::SegmentedScanCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
   if (call.launch == nullptr) return cpu_columns;
@@ -37,11 +37,11 @@ void require_arrays(const detail::SegmentedScanCall& call) {
   detail::require_lists(call.lists, call.n);
   detail::require_mask(call.valid, call.n, "the validity of the elements");
   if (!call.lists.are_adjacent()) {
-    throw Error(Code::unsupported, "lists by starts and stops may overlap, and their scans with them: pack them first");
+    throw Error(Code::unsupported, "lists by starts and stops are not supported: they may overlap; pack them first");
   }
   const std::int64_t bytes = call.n * call.out_size;
   if (!detail::same_or_apart(call.in, call.n * call.in_size, call.out, bytes)) {
-    throw Error(Code::invalid_argument, "the output overlaps the content: they are the same memory, or apart");
+    throw Error(Code::invalid_argument, "the output overlaps the content: it must be the same memory, or separate");
   }
   CallArrays others;
   others.read(call.valid);
@@ -55,7 +55,7 @@ void require_arrays(const detail::SegmentedScanCall& call) {
   if (status.code != Code::overflow) throw_bad_list(call.lists, status.index, call.n);
   throw Error(Code::overflow,
               "a sum of list " + std::to_string(status.index) + " does not fit " + std::string(name(call.out_type)) +
-                  ": scan into a wider type, or let it wrap around",
+                  ": scan into a wider type, or let it wrap",
               status.index);
 }
 

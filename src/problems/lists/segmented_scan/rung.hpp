@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/rung.hpp: what the files of the rungs declare their rows with.
+// problems/lists/segmented_scan/rung.hpp: types and constants that the files of the rungs share.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace upsweep::impl::segmented_scan {
 
-/// How kernels share out lists.
+/// The strategy with which kernels divide lists.
 enum class Way : std::uint8_t { thread_per_list, block_per_list, tiles };
 
 using Rung = upsweep::Rung<const detail::SegmentedScanCall>;
 
-/// The ladder, from the naive loop up.
+/// The ladder, starting with the naive loop.
 std::vector<RungInfo> rungs();
 
-/// Of rungs on a GPU.
+/// Refusals of GPU rungs.
 inline const char* compiled_only(const detail::SegmentedScanCall& call, const Policy&) noexcept {
-  return call.op == Operator::custom ? "runs the compiled operators and types only"
+  return call.op == Operator::custom ? "supports only compiled operators and types"
                                      : compiled_refusal(call.op, call.in_type, call.out_type);
 }
 inline const char* heads_only(const detail::SegmentedScanCall& call, const Policy& policy) noexcept {
-  if (!gpu::fits_heads(call.n)) return "takes fewer than 2^37 elements";
+  if (!gpu::fits_heads(call.n)) return "supports fewer than 2^37 elements";
   return compiled_only(call, policy);
 }
 
-inline constexpr const char* kOnePass = "content and bounds read, as much content written";
+inline constexpr const char* kOnePass = "content and bounds read, outputs written";
 
 }  // namespace upsweep::impl::segmented_scan

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/scan_lists.cpp: lists in batches: bounds read and checked, content converted where it must be, kernels run.
+// problems/lists/segmented_scan/scan_lists.cpp: scans lists in batches: reads and checks bounds, converts content if
+// needed, runs kernels.
 #include "problems/lists/segmented_scan/scan_lists.hpp"
 
 #include <algorithm>
@@ -35,10 +36,10 @@ using cpu::ListKernels;
 using cpu::LongList;
 using cpu::Range;
 
-/// Elements that are converted at a time, in the core's second cache.
+/// Number of elements that are converted at a time: they fit the core's L2.
 constexpr std::int64_t kStaged = cpu::tuning::kListFolds.scan_blocks * kListBlock;
 
-/// What a call's lists are scanned by: the same for every worker.
+/// How a call's lists are scanned; all workers share it.
 class ScanPlan {
  public:
   ScanPlan(const detail::SegmentedScanCall& call, const Policy& policy, const ListKernels& kernels)
@@ -58,16 +59,16 @@ class ScanPlan {
   [[nodiscard]] Type computed() const { return computed_; }
   [[nodiscard]] bool converts() const { return !is_custom() && computed_ != call_.in_type; }
   [[nodiscard]] bool narrows() const { return !is_custom() && computed_ != call_.out_type; }
-  /// Whether elements are computed on elsewhere than where they are: converted, or without the null ones' values.
+  /// Returns whether kernels read a copy of the elements: converted, or with nulls replaced.
   [[nodiscard]] bool stages() const { return converts() || (!is_custom() && call_.valid.is_given()); }
-  /// Bytes of an element as the kernels read it, and of a value as it is computed.
+  /// Return the bytes of an element as kernels read it, and of a value in the type of the computation.
   [[nodiscard]] std::int64_t element_size() const { return is_custom() ? call_.in_size : size_of(computed_); }
   [[nodiscard]] std::int64_t size() const { return is_custom() ? call_.out_size : size_of(computed_); }
   [[nodiscard]] const void* op() const { return cpu::operator_object(call_); }
   [[nodiscard]] const void* init() const { return is_custom() ? call_.init : init_.bytes.data(); }
-  /// 0 as it is computed; not of custom operators.
+  /// Returns 0 in the type of the computation; not for custom operators.
   [[nodiscard]] const void* zero() const { return zero_.bytes.data(); }
-  /// x ⊕ this is x, for every x; not of custom operators.
+  /// Returns the identity e, with x ⊕ e = x for every x; not for custom operators.
   [[nodiscard]] const void* identity() const { return identity_.bytes.data(); }
 
   void scan(const void* content, std::int64_t end, const std::int64_t* from, const std::int64_t* to, std::int64_t lists,
@@ -80,7 +81,7 @@ class ScanPlan {
     const auto run = is_custom() ? call_.custom_fold->fold : kernels_.fold[cpu::at(computed_)][cpu::at(call_.op)];
     run(op(), content, end, &from, &to, 1, begin, out);
   }
-  /// total ← total ⊕ right, both as they are computed.
+  /// Computes total ← total ⊕ right, both in the type of the computation.
   void merge(void* total, const void* right) const {
     const std::int64_t from = 0;
     const std::int64_t to = 1;
@@ -99,9 +100,9 @@ class ScanPlan {
   cpu::Value identity_;
 };
 
-// ---- Sums that are checked.
+// ---- Checked sums.
 
-/// Whether, by the types alone, no prefix of so many elements can leave the output's type.
+/// Returns whether the types alone guarantee that no prefix of `elements` elements overflows the output's type.
 bool always_fits(const detail::SegmentedScanCall& call, std::int64_t elements) {
   const bool from_signed = is_signed(call.in_type);
   if (from_signed && !is_signed(call.out_type)) return false;
@@ -118,7 +119,7 @@ bool always_fits(const detail::SegmentedScanCall& call, std::int64_t elements) {
 template <class In, class Out>
 bool sums_fit(const detail::SegmentedScanCall& call, std::int64_t start, std::int64_t stop) {
   Int128 sum = *static_cast<const Out*>(call.init);
-  const std::int64_t last = stop - (call.exclusive ? 1 : 0);  // exclusive outputs leave out the last sum
+  const std::int64_t last = stop - (call.exclusive ? 1 : 0);  // exclusive outputs do not include the last sum
   for (std::int64_t j = start; j < last; ++j) {
     if (call.valid.is_given() && !call.valid[j]) continue;
     sum += static_cast<const In*>(call.in)[j];
@@ -127,7 +128,7 @@ bool sums_fit(const detail::SegmentedScanCall& call, std::int64_t start, std::in
   return true;
 }
 
-/// Whether all outputs of a list fit.
+/// Returns whether all outputs of a list fit their type.
 bool sums_fit(const detail::SegmentedScanCall& call, std::int64_t start, std::int64_t stop) {
   return visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) {
     return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
@@ -137,7 +138,7 @@ bool sums_fit(const detail::SegmentedScanCall& call, std::int64_t start, std::in
   });
 }
 
-// ---- A worker.
+// ---- Workers.
 
 class Worker {
  public:
@@ -147,13 +148,14 @@ class Worker {
     }
   }
 
-  /// Lists [first, last), but those of more than a block, which it notes. Returns the first bad one or kNoIndex.
+  /// Scans lists [first, last) except those of more than a block, which it notes. Returns the first bad list or
+  /// kNoIndex.
   std::int64_t run(std::int64_t first, std::int64_t last) {
     for (; first < last; first += ListBatch::kLists) {
       const std::int64_t count = std::min(ListBatch::kLists, last - first);
       const std::int64_t bad = batch_.read(call_.lists, first, count, call_.n, plan_.kernels());
       const std::int64_t good = bad == kNoIndex ? count : bad - first;
-      // Of the lists before a bad one the sums may not fit.
+      // The sums of lists before a bad list may overflow.
       if (bad != kNoIndex && batch_.read(call_.lists, first, good, call_.n, plan_.kernels()) != kNoIndex) return bad;
       if (!scans_runs()) cpu::set_long_aside(batch_, first, good, long_lists_);
       const std::int64_t overflow = find_overflow(first, good);
@@ -165,37 +167,39 @@ class Worker {
 
   [[nodiscard]] const std::vector<LongList>& long_lists() const { return long_lists_; }
 
-  /// total ← the fold of a block, which custom operators begin with its first element.
+  /// Computes total ← the fold of a block; custom operators begin with its first element.
   void fold_block(Range block, void* total) {
     const Staged content = stage(block);
     const std::int64_t from = block.first - content.first;
     plan_.fold(content.data, content.end, from, from + block.count, plan_.is_custom() ? nullptr : plan_.identity(),
                total);
   }
-  /// The outputs of a block that `before` precedes.
+  /// Writes the outputs of a block whose prefix is `before`.
   void scan_block(Range block, const void* before) {
     batch_.from[0] = block.first;
     batch_.to[0] = block.first + block.count;
     scan_some(block, 0, 1, before);
   }
-  /// After the outputs of a list are there: those that nothing precedes, of a call that wants it so, become 0.
+  /// Finishes a list after its outputs are written: outputs without a prefix become 0, if the call requires it.
   void finish_list(std::int64_t start, std::int64_t stop) const {
     if (zeroes()) zero_first(start, stop);
   }
-  /// A list some of whose elements are null, by a custom operator, which need not have an identity.
+  /// Scans a list with null elements by a custom operator, which may have no identity.
   void scan_runs(std::int64_t start, std::int64_t stop);
 
  private:
-  /// Elements as they are computed on: `data` has the call's from element `first` on, up to `end` of them.
+  /// Elements in the form that kernels read: `data` starts with element `first` of the call and has elements up to
+  /// `end`.
   struct Staged {
     const std::byte* data;
     std::int64_t first;
     std::int64_t end;
   };
 
-  /// Whether some outputs become 0 afterwards.
+  /// Returns whether some outputs become 0 afterwards.
   [[nodiscard]] bool zeroes() const { return call_.empty_is_zero && (call_.exclusive || call_.valid.is_given()); }
-  /// Whether lists are scanned with 0.0 before them, where none begins with -0.0: that is what these outputs are then.
+  /// Returns whether lists may be scanned with the initial value 0.0, which those outputs then get. No list of the
+  /// batch may begin with -0.0.
   [[nodiscard]] bool begins_with_zero() const { return zeroes() && !plan_.is_custom() && !call_.valid.is_given(); }
   [[nodiscard]] bool scans_runs() const { return plan_.is_custom() && call_.valid.is_given(); }
 
@@ -221,10 +225,10 @@ class Worker {
   std::unique_ptr<std::byte[]> staged_;
 };
 
-/// Elements in the type that is computed in, null ones as the identity.
+/// Returns the elements in the type of the computation, with nulls replaced by the identity.
 Worker::Staged Worker::stage(Range elements) {
   const auto* const in = static_cast<const std::byte*>(call_.in);
-  // In place, what other threads write must not be read, nor thrown away.
+  // In place, elements that other threads write must not be read, nor written again.
   if (!plan_.stages()) return {in, 0, call_.in == call_.out ? elements.first + elements.count : call_.n};
   const std::byte* const from = in + elements.first * call_.in_size;
   if (plan_.converts()) {
@@ -240,7 +244,7 @@ Worker::Staged Worker::stage(Range elements) {
   return {staged_.get(), elements.first, elements.count};
 }
 
-/// Lists at … at + count - 1 of the batch, all of them within the elements.
+/// Scans lists at … at + count - 1 of the batch, all of them within the elements.
 void Worker::scan_some(Range elements, std::int64_t at, std::int64_t count, const void* before) {
   const Staged content = stage(elements);
   const bool moves = plan_.stages() || plan_.narrows();
@@ -262,14 +266,14 @@ void Worker::scan_some(Range elements, std::int64_t at, std::int64_t count, cons
   plan_.scan(data, end, from, to, count, before, plan_.narrows() ? staged_.get() : out);
   if (!plan_.narrows()) return;
   const auto narrow = cpu::kernels(Isa::best).convert[cpu::at(plan_.computed())][cpu::at(call_.out_type)];
-  // Lists that are null leave gaps, where nothing is written.
+  // Null lists leave gaps, where nothing is written.
   for (std::int64_t i = 0; i < count; ++i) {
     const auto bytes_before = from[i] * plan_.size();
     if (from[i] < to[i]) narrow(staged_.get() + bytes_before, out + from[i] * call_.out_size, to[i] - from[i]);
   }
 }
 
-/// Those up to the first element that is not null, and where exclusive its own.
+/// Sets the outputs before the first valid element to zero; if exclusive, also that of this element.
 void Worker::zero_first(std::int64_t start, std::int64_t stop) const {
   const auto size = static_cast<std::size_t>(call_.out_size);
   auto* const out = static_cast<std::byte*>(call_.out);
@@ -280,21 +284,22 @@ void Worker::zero_first(std::int64_t start, std::int64_t stop) const {
   }
 }
 
-/// Whether one of these lists of the batch, whose elements those are, begins with -0.0, which is lost to 0.0 before it. It is read
-/// before it may be overwritten.
+/// Returns whether any of the batch's lists first … last - 1 begins with -0.0. `elements` is the range of their
+/// elements. The scan of such a list must not begin with 0.0, because 0.0 + -0.0 is 0.0. This is tested before the
+/// scan: in place, the scan overwrites the first elements.
 bool Worker::meets_negative_zero(std::int64_t first, std::int64_t last, Range elements) const {
   return visit_type(call_.in_type, [&]<class T>(std::type_identity<T>) {
     if constexpr (!std::is_floating_point_v<T>) {
       return false;
     } else {
-      if (plan_.converts()) return true;  // small elements become -0.0
+      if (plan_.converts()) return true;  // very small elements become -0.0
       using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
       constexpr Bits kNegativeZero = Bits{1} << (8 * sizeof(T) - 1);
       const T* const in = static_cast<const T*>(call_.in);
       const std::int64_t* const from = batch_.from.data();
       const std::int64_t* const to = batch_.to.data();
       bool any = false;
-      // Of an empty list any of these elements will do: it is as frequent as others, and no branch that could be foreseen.
+      // For an empty list, any of these elements is tested: empty lists are too frequent for a predictable branch.
       for (std::int64_t i = first; elements.count > 0 && i < last; ++i) {
         const std::int64_t is_filled = from[i] < to[i] ? 1 : 0;
         any |= std::bit_cast<Bits>(in[elements.first + (from[i] - elements.first) * is_filled]) == kNegativeZero;
@@ -304,7 +309,7 @@ bool Worker::meets_negative_zero(std::int64_t first, std::int64_t last, Range el
   });
 }
 
-/// The batch's lists, in runs whose elements fit where they are staged.
+/// Scans the batch's lists, in runs whose elements fit the staging buffer.
 void Worker::scan_batch(std::int64_t count) {
   if (scans_runs()) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
@@ -348,7 +353,7 @@ void Worker::scan_runs(std::int64_t start, std::int64_t stop) {
     while (end < stop && call_.valid[end]) ++end;
     if (j < end) {
       alignas(64) detail::CarryBytes before = total;
-      plan_.fold(call_.in, call_.n, j, end, before.bytes, total.bytes);  // before the scan, which may be in place
+      plan_.fold(call_.in, call_.n, j, end, before.bytes, total.bytes);  // must precede the scan, which may be in place
       plan_.scan(call_.in, call_.n, &j, &end, 1, before.bytes, call_.out);
     }
     if (end < stop) std::memcpy(out + end * call_.out_size, total.bytes, size);
@@ -358,7 +363,8 @@ void Worker::scan_runs(std::int64_t start, std::int64_t stop) {
 
 // ---- Long lists.
 
-/// The blocks of all long lists: each is folded, what precedes it is folded from these in order, and then it is scanned.
+/// Scans the blocks of all long lists. Each block is folded, prefixes are computed from these folds in order, and then
+/// each block is scanned.
 class LongScans {
  public:
   LongScans(const ScanPlan& plan, const std::vector<std::unique_ptr<Worker>>& workers)
@@ -368,9 +374,9 @@ class LongScans {
         totals_(std::make_unique_for_overwrite<detail::CarryBytes[]>(
             static_cast<std::size_t>(cpu::ceil_div(lists_.blocks() * plan.size(), sizeof(detail::CarryBytes))))) {}
 
-  /// Returns the first list whose sums do not fit or kNoIndex.
+  /// Returns the first list whose sums overflow, or kNoIndex.
   std::int64_t run() {
-    const std::int64_t bad = find_overflow();  // first, as the scan may be in place
+    const std::int64_t bad = find_overflow();  // must precede the scan, which may be in place
     lists_.for_each(workers_, 1, [&](Worker& worker, const LongList& list, Range blocks) {
       worker.fold_block(list.block(blocks.first), total(list.first_block + blocks.first));
     });
@@ -396,7 +402,7 @@ class LongScans {
     return reinterpret_cast<std::byte*>(totals_.get()) + block * plan_.size();
   }
 
-  /// Totals of blocks become what precedes them.
+  /// Replaces the totals of blocks by their prefixes.
   void scan_totals(const LongList& list) const {
     alignas(64) detail::CarryBytes before;
     const auto size = static_cast<std::size_t>(plan_.size());
@@ -412,7 +418,7 @@ class LongScans {
   const ScanPlan& plan_;
   const std::vector<std::unique_ptr<Worker>>& workers_;
   cpu::LongLists lists_;
-  std::unique_ptr<detail::CarryBytes[]> totals_;  // aligned as any element is
+  std::unique_ptr<detail::CarryBytes[]> totals_;  // with the alignment of any element type
 };
 
 }  // namespace

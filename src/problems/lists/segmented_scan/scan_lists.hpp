@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/scan_lists.hpp: scans of all lists of a call, by plain loops or side by side, on any number of workers.
+// problems/lists/segmented_scan/scan_lists.hpp: scans all lists of a call, by plain loops or in SIMD lanes, on any
+// number of workers.
 #pragma once
 
 #include "cpu/list_kernels.hpp"
@@ -9,8 +10,8 @@
 
 namespace upsweep::impl::segmented_scan {
 
-/// Scans the lists by the kernels. Those of more than a block's elements are set aside, and their blocks are then folded and
-/// scanned by all workers. Of what is bad the first list is reported.
+/// Scans the lists with the kernels. Lists of more than a block's elements are set aside; then all workers fold and
+/// scan their blocks. If several lists are bad, the first one is reported.
 Status scan_lists(const detail::SegmentedScanCall& call, const Policy& policy, const cpu::ListKernels& kernels,
                   int workers) noexcept;
 

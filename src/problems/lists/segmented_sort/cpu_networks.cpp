@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/cpu_networks.cpp: lists sorted in registers by networks, long ones merged from such blocks, on every core.
+// problems/lists/segmented_sort/cpu_networks.cpp: sorts lists in registers by networks, and merges long lists from such
+// blocks, on every core.
 //
-// Idea   A list of up to 64 elements is a row of lanes that a bitonic network sorts without a branch; the next list's row overlaps
-//        what this one leaves past its end. Longer lists are sorted in blocks of 64, which are merged. Threads take
-//        work units of lists as they come, the longest lists by themselves before; what is a good share of all is
-//        sorted by all threads together.
-// Cost   One pass over the content for lists of up to 64. A row of 8 takes 6 steps, of 64 21 steps of 8 vectors. Longer lists
-//        m·log2(m/64) merge steps besides. Bounds are read twice: when they are checked, and here.
+// Idea   A list of up to 64 elements is a row of lanes, which a bitonic network sorts without a branch. The next list's
+//        row overwrites the lanes past its end. Longer lists are sorted in blocks of 64, which are merged. Threads take
+//        work units of lists dynamically; before that, they take the longest lists one by one. All threads together
+//        sort a list that is a large share of all elements.
+// Cost   One pass over the content for lists of up to 64. A row of 8 takes 6 steps, of 64 21 steps of 8 vectors. Longer
+//        lists also take m·log2(m/64) merge steps. Bounds are read twice: when they are checked, and here.
 // Needs  AVX-512, AVX2 or baseline.
-// Limit  Lists of 3: the memory, on two threads; each row of 8 lanes is sorted whole. Long lists: merging, a key at a time.
-// From   K. E. Batcher, "Sorting networks and their applications", AFIPS 1968; S. Odeh et al., "Merge Path", IPDPSW 2012.
+// Limit  Lists of 3: memory bandwidth, on two threads; each row of 8 lanes is sorted as a whole. Long lists: merging,
+//        one key at a time.
+// From   K. E. Batcher, "Sorting networks and their applications", AFIPS 1968; S. Odeh et al., "Merge Path", IPDPSW
+//        2012.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -26,9 +29,9 @@ namespace upsweep::impl::segmented_sort {
 
 namespace {
 
-/// Elements and lists of a worker, at least.
+/// Minimum number of elements and lists per worker.
 constexpr std::int64_t kWork = cpu::tuning::kListSort.work;
-/// Lists of fewer elements are one thread's.
+/// Lists of fewer elements are sorted by one thread.
 constexpr std::int64_t kLeastTogether = cpu::tuning::kListSort.least_together;
 
 class Sorter {
@@ -39,7 +42,7 @@ class Sorter {
         order_{call.descending, call.nan_first},
         size_(size_of(call.type)) {}
 
-  /// List number `at` of a work unit, of any length, by so many workers.
+  /// Sorts list number `at` of a work unit, of any length, with `workers` workers.
   void sort_alone(const cpu::ListBlock& work_unit, std::int64_t at, std::int64_t out, int workers,
                   LongListScratch& scratch) const {
     sort_long_list({&kernel_, size_, element(work_unit.starts[at]), work_unit.lengths[at], order_,
@@ -48,7 +51,7 @@ class Sorter {
                    workers, scratch);
   }
 
-  /// All lists of a work unit but those that are long.
+  /// Sorts all lists of a work unit except the long ones.
   void sort_work_unit(const WorkUnitPlaces& work_unit, LongListScratch& scratch) const {
     for (std::int64_t first = 0; first < work_unit.count;) {
       const std::int64_t last = short_run(work_unit, first);
@@ -62,7 +65,7 @@ class Sorter {
 
  private:
   [[nodiscard]] bool is_in_place() const { return call_.out == call_.content; }
-  /// Whether there may be something between lists, which stays as it is: null lists, of those that are not packed.
+  /// Returns whether there may be gaps between lists that must not be written: null lists that are not packed.
   [[nodiscard]] bool keeps_gaps() const {
     return is_in_place() || (call_.lists.valid.is_given() && call_.plan->first_out.empty());
   }
@@ -70,7 +73,7 @@ class Sorter {
     return static_cast<const std::byte*>(call_.content) + i * size_;
   }
 
-  /// Where the short lists end that begin with `first` and, where gaps are kept, have nothing between them.
+  /// Returns the end of the run of short lists that begins with `first`. If gaps are kept, the run contains none.
   [[nodiscard]] std::int64_t short_run(const WorkUnitPlaces& work_unit, std::int64_t first) const {
     if (work_unit.most <= cpu::kShortList && !keeps_gaps()) return work_unit.count;
     std::int64_t last = first;
@@ -86,7 +89,7 @@ class Sorter {
   void sort_run(const WorkUnitPlaces& work_unit, std::int64_t first, std::int64_t last,
                 LongListScratch& scratch) const {
     const std::int64_t end = end_of(work_unit, first, last);
-    if (end == 0) return;  // they are empty
+    if (end == 0) return;  // all lists are empty
     cpu::ShortLists lists{.starts = work_unit.starts + first,
                           .lengths = work_unit.lengths + first,
                           .count = last - first,
@@ -104,13 +107,14 @@ class Sorter {
     }
   }
 
-  /// Where the last list that is not empty ends in the output; 0 where all are.
+  /// Returns the end of the last nonempty list in the output, or 0 if all are empty.
   static std::int64_t end_of(const WorkUnitPlaces& work_unit, std::int64_t first, std::int64_t last) {
     while (last > first && work_unit.lengths[last - 1] == 0) --last;
     return last == first ? 0 : work_unit.outs[last - 1] + work_unit.lengths[last - 1];
   }
 
-  /// In place a row would be read while the store of the one before it, which it overlaps, is on its way: 14 ns a list.
+  /// Copies the content before a sort in place. Otherwise a row would be read while the store of the row before it,
+  /// which overlaps it, is still in flight: 14 ns per list.
   void copy_content(cpu::ShortLists& lists, LongListScratch& scratch) const {
     const std::int64_t first = lists.starts[0];
     const std::int64_t count = lists.out_end - first;
@@ -129,7 +133,7 @@ class Sorter {
   int size_;
 };
 
-/// The work of a call: long lists one by one, then work units, as threads come for them.
+/// The work of a call: first the long lists one by one, then work units, which threads take dynamically.
 class Work {
  public:
   Work(const Call& call, const Policy& policy)
@@ -137,7 +141,7 @@ class Work {
         sorter_(call, policy.isa),
         workers_(cpu::workers_for(call.plan->elements + call.lists.count, kWork, policy.threads)) {}
 
-  /// Throws std::bad_alloc; so may a worker, which is reported below.
+  /// Throws std::bad_alloc. A worker may also throw it; then no_memory_ is set.
   void run() {
     const auto& lists = call_.plan->long_lists;
     std::size_t alone = 0;
@@ -173,7 +177,7 @@ class Work {
     }
   }
 
-  /// False where it is to be sorted by all threads, and is too short for that.
+  /// Sorts a long list. Returns false if all threads should sort it together but it is too short for that.
   bool sort_long(std::int64_t list, Together together, LongListScratch& scratch) {
     const WorkUnitPlaces work_unit(call_, list / cpu::kBlockLists);
     const std::int64_t at = list % cpu::kBlockLists;
@@ -209,7 +213,7 @@ extern const Rung cpu_networks{.info = {.id = "cpu.networks",
                                         .needs = "AVX2, AVX-512 or baseline",
                                         .traffic = "n read, n written",
                                         .cost = "rows of 8, 16, 32 or 64 lanes; log2(m/64) merges",
-                                        .limit = "the memory; of long lists the merges"},
+                                        .limit = "memory bandwidth; for long lists the merges"},
                                .refusal = refusal,
                                .run = run};
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/segmented_sort/cpu_serial.cpp: std::stable_sort of every list, one after the other.
 //
-// Idea   A comparison that puts NaN in their place, and the library's merge sort on each list.
+// Idea   A comparison that orders NaN correctly, and the library's merge sort on each list.
 // Cost   n elements in lists of m: n·log2 m comparisons. Depth the same.
 // Needs  Any CPU.
-// Limit  A comparison is a branch: every second one is mispredicted, and with lists of 3 elements so is the end of each. One
-//        thread. cpu.threads has more; cpu.networks has no such branches.
+// Limit  A comparison is a branch. Every second one is mispredicted, and so is the end of each list of 3 elements. Only
+//        one thread runs. cpu.threads uses more threads; cpu.networks has no such branches.
 // From   Awkward Array's awkward_sort and awkward_argsort.
 #include <algorithm>
 #include <new>
@@ -22,7 +22,7 @@ void sort_elements(const Call& call, const WorkUnitPlaces& work_unit) {
   const auto* const content = static_cast<const T*>(call.content);
   auto* const sorted = static_cast<T*>(call.out);
   for (std::int64_t i = 0; i < work_unit.count; ++i) {
-    if (work_unit.lengths[i] == 0) continue;  // its bounds may be anything
+    if (work_unit.lengths[i] == 0) continue;  // the bounds of an empty list may have any value
     // [guide: sort]
     const T* const from = content + work_unit.starts[i];
     T* const to = sorted + work_unit.outs[i];
@@ -63,14 +63,13 @@ void sort_work_unit(const Call& call, std::int64_t which) {
   });
 }
 
-extern const Rung cpu_serial{
-    .info = {.id = "cpu.serial",
-             .idea = "std::stable_sort, list after list",
-             .needs = "any CPU",
-             .traffic = "n read, n written",
-             .cost = "m·log2 m comparisons",
-             .limit = "a mispredicted branch at every second one, and at the end of every list",
-             .threads = Threads::one},
-    .run = run};
+extern const Rung cpu_serial{.info = {.id = "cpu.serial",
+                                      .idea = "std::stable_sort, list after list",
+                                      .needs = "any CPU",
+                                      .traffic = "n read, n written",
+                                      .cost = "m·log2 m comparisons",
+                                      .limit = "a mispredicted branch per two comparisons, and per list",
+                                      .threads = Threads::one},
+                             .run = run};
 
 }  // namespace upsweep::impl::segmented_sort

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/segmented_sort/cpu_tbb.cpp: what a user would write with oneTBB: parallel_for over work units of
-// lists, std::stable_sort in it.
+// lists, and std::stable_sort for each list.
 //
-// Idea   oneTBB's tasks of as many lists as it finds right, stolen by threads that have none left.
+// Idea   oneTBB chooses the number of lists per task; idle threads steal tasks.
 // Cost   As cpu.serial, divided by the threads.
 // Needs  Any CPU.
 // Limit  cpu.serial's branches, and one thread for the longest list. cpu.networks has neither.
@@ -34,11 +34,11 @@ Status run(Call& call, const Policy&) noexcept try {
 }  // namespace
 
 extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
-                                   .idea = "oneTBB's parallel_for, std::stable_sort in it",
+                                   .idea = "oneTBB's parallel_for with std::stable_sort",
                                    .needs = "any CPU",
                                    .traffic = "n read, n written",
                                    .cost = "m·log m comparisons, lists stolen by idle threads",
-                                   .limit = "one list of everything is one thread's",
+                                   .limit = "one thread sorts a single long list",
                                    .kind = Kind::library,
                                    .threads = Threads::every},
                           .run = run};

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/cpu_threads.cpp: the loop on every core: each thread has a range of lists.
+// problems/lists/segmented_sort/cpu_threads.cpp: the loop on every core: each thread sorts a range of lists.
 //
-// Idea   Lists do not depend on each other: each thread sorts an equal number of them.
-// Cost   As cpu.serial, divided by the threads where lists are alike.
+// Idea   Lists are independent of each other: each thread sorts an equal number of them.
+// Cost   As cpu.serial, divided by the number of threads if lists are alike.
 // Needs  Any CPU.
-// Limit  As many lists are not as many elements: with one list of everything there is one thread. And cpu.serial's branches.
+// Limit  Equal numbers of lists are not equal numbers of elements: only one thread sorts a single long list. Also
+//        cpu.serial's branches.
 // From   Own.
 #include <atomic>
 #include <new>
@@ -36,7 +37,7 @@ extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .needs = "any CPU",
                                        .traffic = "n read, n written",
                                        .cost = "m·log m comparisons, equally many lists per thread",
-                                       .limit = "one list of everything is one thread's"},
+                                       .limit = "one thread sorts a single long list"},
                               .run = run};
 
 }  // namespace upsweep::impl::segmented_sort

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/cuda_block_sort.cuh: a block sorts the lists of a tile in shared memory, and merges runs of a long list.
+// problems/lists/segmented_sort/cuda_block_sort.cuh: a block sorts the lists of a tile in shared memory, and merges
+// runs of a long list.
 //
-// Every thread has kItems elements in a row and sorts them in registers by odd-even transposition, which swaps neighbours
-// alone: never across the head of a list, and never equal ones. Then runs are merged two and two, 8 elements, 16, …: between
-// two runs there is something to merge only where a list goes on from the one to the next, and of them only that list.
+// Every thread sorts kItems adjacent elements in registers by odd-even transposition, which swaps only adjacent
+// elements. It never swaps across the head of a list, and never swaps equal elements. Then runs of 8, 16, … elements
+// are merged in pairs. Two runs are merged only if a list extends from one to the other, and only this list is merged.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,13 +18,13 @@ namespace upsweep::impl::segmented_sort {
 
 inline constexpr int kItems = gpu::tuning::kSort.items;
 
-/// The bits of `words` from bit `first` on.
+/// Returns the bits of `words` from bit `first` on.
 __device__ inline unsigned bits_from(const unsigned* words, int first) {
   return __funnelshift_r(words[first / 32], words[first / 32 + 1], first % 32);
 }
 
-/// What a block of kThreads sorts in. An element's word, and with kPositions which one of the tile it was: words are then
-/// keys, else the elements' bits.
+/// Shared memory in which a block of kThreads sorts. It has each element's word and, with kPositions, its original
+/// number in the tile. With kPositions, words are keys; otherwise they are the elements' bits.
 template <class Word, bool kPositions, int kThreads>
 struct Tile {
   static constexpr int kCapacity = kThreads * kItems;
@@ -31,25 +32,25 @@ struct Tile {
 
   Word words[kCapacity + kCapacity / 32];
   std::uint16_t orders[kPositions ? kCapacity + kCapacity / 32 : 1];
-  std::uint16_t starts[kThreads];  ///< of the list that a thread's first element is in
+  std::uint16_t starts[kThreads];  ///< start of the list that contains a thread's first element
   std::uint16_t ends[kThreads];
-  unsigned heads[kHeadWords + 1];  ///< a bit per element: whether a list begins there; set past the last element
+  unsigned heads[kHeadWords + 1];  ///< a bit per element: whether a list begins there; 1 past the last element
 
-  /// Where element i is: elements of threads begin in different banks.
+  /// Returns the index of element i in the arrays: the elements of adjacent threads begin in different banks.
   __device__ static int at(int i) { return i + i / 32; }
 
   __device__ Word key_at(const Order<Word>& order, int i) const {
     return kPositions ? words[at(i)] : order.key(words[at(i)]);
   }
   __device__ bool is_head(int i) const { return ((heads[i / 32] >> (i % 32)) & 1) != 0; }
-  /// The last head up to element i: there is one.
+  /// Returns the last head at or before element i; there must be one.
   __device__ int start_of(int i) const {
     int w = i / 32;
     unsigned bits = heads[w] & (~0U >> (31 - i % 32));
     while (bits == 0 && w > 0) bits = heads[--w];
     return bits == 0 ? 0 : w * 32 + 31 - __clz(static_cast<int>(bits));
   }
-  /// The first head after element i; the end of the tile where there is none.
+  /// Returns the first head after element i, or the end of the tile if there is none.
   __device__ int end_of(int i) const {
     int w = i / 32;
     unsigned bits = i % 32 == 31 ? 0 : heads[w] & (~0U << (i % 32 + 1));
@@ -57,7 +58,7 @@ struct Tile {
     return bits == 0 ? kCapacity : w * 32 + __ffs(static_cast<int>(bits)) - 1;
   }
 
-  /// A thread's elements, between shared memory and registers.
+  /// A thread's elements in registers.
   struct Own {
     Word words[kItems];
     std::uint16_t orders[kItems];
@@ -72,14 +73,15 @@ struct Tile {
     }
   }
 
-  /// Elements first … first+kItems-1 of the merge of [low, middle) and [middle, high), as far as they lie in there.
+  /// Computes elements first … first+kItems-1 of the merge of [low, middle) and [middle, high), as far as these ranges
+  /// go.
   __device__ void merge(const Order<Word>& order, int low, int middle, int high, int first, Own& own) const {
     const int begin = ::max(first, low);
     const int end = ::min(first + kItems, high);
     const int diagonal = begin - low;
     int least = ::max(0, diagonal - (high - middle));
     int most = ::min(diagonal, middle - low);
-    while (least < most) {  // how many of the first `diagonal` come from the left: equal ones do
+    while (least < most) {  // how many of the first `diagonal` are from the left; equal keys are taken from the left
       const int a = (least + most) / 2;
       if (key_at(order, middle + diagonal - 1 - a) < key_at(order, low + a)) {
         most = a;
@@ -108,11 +110,11 @@ struct Tile {
     }
   }
 
-  /// Sorts the lists of `count` elements, which all threads have put into words, orders and heads. A barrier comes first,
-  /// and one last.
+  /// Sorts the lists of `count` elements, which all threads have put into words, orders and heads. It begins and ends
+  /// with a barrier.
   __device__ void sort(const Order<Word>& order, int count) {
     const int first = static_cast<int>(threadIdx.x) * kItems;
-    __syncthreads();  // all elements and heads are there
+    __syncthreads();  // all elements and heads are written
     Own own;
     if (first < count) {
       sort_own(order, first, own);
@@ -120,8 +122,8 @@ struct Tile {
       starts[threadIdx.x] = static_cast<std::uint16_t>(start_of(first));
       ends[threadIdx.x] = static_cast<std::uint16_t>(end_of(first));
     }
-    __syncthreads();  // every thread's run is there
-    // With short lists none lies in more than two runs: then all borders of runs are merged at once.
+    __syncthreads();  // every thread's run is written
+    // If every list extends over at most two runs, all borders of runs are merged at once.
     const bool goes_on = first > 0 && first < count && !is_head(first);
     const bool is_far =
         goes_on && (int{starts[threadIdx.x]} < first - kItems || int{ends[threadIdx.x]} > first + kItems);
@@ -137,14 +139,14 @@ struct Tile {
       }
       const bool merges = first < high && first + kItems > low;
       if (merges) merge(order, low, middle, high, first, own);
-      if (__syncthreads_or(merges) == 0) continue;  // all have read what is overwritten now
+      if (__syncthreads_or(merges) == 0) continue;  // all threads have read the elements that are overwritten next
       if (merges) put(own, first, ::max(first, low), ::min(first + kItems, high));
-      __syncthreads();  // the runs of the next width are there
+      __syncthreads();  // the runs of the next width are written
     }
   }
 
  private:
-  /// Merges the ends of each run with its neighbours'.
+  /// Merges both ends of each run with the adjacent runs.
   __device__ void merge_neighbours(const Order<Word>& order, int first, int count, Own& own) {
     int begin[2] = {0, 0};
     int end[2] = {0, 0};
@@ -158,10 +160,10 @@ struct Tile {
       begin[side] = ::max(first, low);
       end[side] = ::min(first + kItems, high);
     }
-    __syncthreads();  // all have read what is overwritten now
+    __syncthreads();  // all threads have read the elements that are overwritten next
     put(own, first, begin[0], end[0]);
     put(own, first, begin[1], end[1]);
-    __syncthreads();  // the lists are there
+    __syncthreads();  // the lists are written
   }
 
   __device__ void sort_own(const Order<Word>& order, int first, Own& own) const {
@@ -173,7 +175,7 @@ struct Tile {
       if constexpr (kPositions) own.orders[v] = orders[at(first + v)];
       keys[v] = kPositions ? own.words[v] : order.key(own.words[v]);
     }
-    if ((own_heads & 0xfeU) == 0xfeU) return;  // lists of one element
+    if ((own_heads & 0xfeU) == 0xfeU) return;  // all lists have one element
 #pragma unroll
     for (int round = 0; round < kItems; ++round) {
 #pragma unroll

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/cuda_cub.cu: cub::DeviceSegmentedSort, which a CUDA programmer would use instead.
+// problems/lists/segmented_sort/cuda_cub.cu: cub::DeviceSegmentedSort, as a CUDA programmer would use it without
+// upsweep.
 //
-// Idea   Elements become words that compare as they do, and go along as values, or their positions do; CUB deals the lists
-//        by their lengths to some lanes of a warp, to warps and to blocks.
-// Cost   A pass that makes the words, CUB's three to partition the lists, its own, and one that writes the outcome.
-// Needs  Any GPU. Calls that wait, as CUB does; lists that are not null. Four words for each element.
-// Limit  A kernel's launch per class of lists, the host's wait between them, and one block for the longest list.
+// Idea   Elements become unsigned words that compare as they do. The values of the sort are the elements or their
+//        positions. CUB assigns lists, by their lengths, to some lanes of a warp, to warps and to blocks.
+// Cost   One pass that makes the words, CUB's three passes that partition the lists, its sort, and one pass that writes
+//        the result.
+// Needs  Any GPU. Calls that wait, because CUB waits; lists that are not null. Four words per element.
+// Limit  One kernel launch per class of lists, the host's wait between them, and only one block for the longest list.
 // From   CUB 3 of the CUDA toolkit.
 #include "problems/lists/segmented_sort/rung.hpp"
 
@@ -26,7 +28,7 @@ namespace {
 #if UPSWEEP_HAS_CUDA
 using gpu::detail::launch;
 
-/// CUB sorts words of two sizes, as it takes a minute to compile for one.
+/// CUB sorts words of two sizes, because it takes a minute to compile for one size.
 template <class Word>
 using Wide = std::conditional_t<sizeof(Word) == 8, std::uint64_t, std::uint32_t>;
 
@@ -131,11 +133,11 @@ inline constexpr NotBuilt launch_cub{};
 #endif
 
 const char* cub_refusal(const Call& call, const Policy&) noexcept {
-  if (!call.waits) return "CUB waits for the device: only calls that wait run it";
-  if (call.lists.valid.is_given()) return "takes no null lists";
-  if (!call.lists.are_adjacent()) return "takes lists one after the other";
+  if (!call.waits) return "supports only calls that wait, because CUB waits for the device";
+  if (call.lists.valid.is_given()) return "does not support null lists";
+  if (!call.lists.are_adjacent()) return "supports only adjacent lists";
   return call.positions != nullptr && call.n > 0xffffffff && size_of(call.type) < 8
-             ? "takes up to 2^32 - 1 elements whose positions are asked for"
+             ? "supports at most 2^32 - 1 elements if positions are requested"
              : nullptr;
 }
 
@@ -145,8 +147,8 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .idea = "cub::DeviceSegmentedSort, stable, of pairs",
                                     .needs = "any GPU",
                                     .traffic = "7n read, 7n written",
-                                    .cost = "by classes of lengths; the longest by a block",
-                                    .limit = "launches, the host's wait, one block for the longest",
+                                    .cost = "by classes of lengths; one block for the longest",
+                                    .limit = "launches, the host's wait, only one block for the longest",
                                     .kind = Kind::library,
                                     .host_adds = true},
                            .refusal = cub_refusal,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/cuda_kernels.hpp: the kernels of rungs on a GPU, compiled once per size of elements in kernels.cu.
+// problems/lists/segmented_sort/cuda_kernels.hpp: the kernels of the GPU rungs, compiled once per element size in
+// kernels.cu.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +10,15 @@
 
 namespace upsweep::impl::segmented_sort {
 
-/// Checks the lists, sorts them where they are good, and leaves the outcome.
+/// Checks the lists, sorts them if they are valid, and writes the outcome.
 template <class Word>
 Status sort_by(Way way, const Call& call) noexcept;
 
-/// Bytes of scratch. Needs n, the number of lists, and whether positions are asked for.
+/// Returns the bytes of scratch. It depends on n, the number of lists, and whether positions are requested.
 template <class Word>
 std::int64_t scratch_of(Way way, const Call& call) noexcept;
 
-/// f(std::type_identity<Word>{}) for the unsigned word of the size of the call's elements.
+/// Calls f(std::type_identity<Word>{}) with the unsigned type of the size of the call's elements.
 template <class F>
 auto with_word(const Call& call, F f) {
   switch (size_of(call.type)) {
@@ -32,20 +33,21 @@ auto with_word(const Call& call, F f) {
   }
 }
 
-/// Lists that lie anywhere, in scratch memory: one after the other, as the output has them. In packed_lists.cu.
+/// Scratch memory for lists that may be anywhere: they are packed one after the other, as in the output. In
+/// packed_lists.cu.
 struct PackedLists {
-  /// At null: how large it is.
+  /// With a null `memory`, only computes the size.
   PackedLists(const Call& call, void* memory);
 
-  /// The sort of the packed lists.
+  /// Returns the call that sorts the packed lists.
   [[nodiscard]] Call packed(const Call& call) const;
-  /// Moves the elements there, where the lists are good and the output has capacity for them.
+  /// Moves the elements there if the lists are valid and the output has enough capacity.
   Status pack(const Call& call) const noexcept;
-  /// After the sort, whose scratch the call has: the outcome where the lists were not packed.
+  /// Writes the outcome after the sort if the lists were not packed. The call must have the sort's scratch.
   Status report(const Call& call) const noexcept;
 
   std::int64_t bytes = 0;
-  void* content;  ///< the output, or words whose positions are asked for
+  void* content;  ///< the output, or a copy of the elements if positions are requested
   void* outcome;
   void* status;
   std::int64_t* totals;
@@ -53,7 +55,7 @@ struct PackedLists {
   std::int64_t* firsts;
 };
 
-// What the row of a rung names.
+// The functions that a rung's row names.
 
 template <Way kWay>
 std::int64_t scratch_by(const Call& call) noexcept {

@@ -8,14 +8,15 @@
 
 namespace upsweep::impl::segmented_sort {
 
-/// key() of an element's bits: unsigned words that compare as the elements do, equal where these are: -0.0 and 0.0, and all
-/// NaN. A comparison reads no type: kernels are compiled for four sizes instead of for ten types twice over.
+/// key() converts an element's bits to an unsigned key that compares as the element does. Equal elements have equal
+/// keys: -0.0 and 0.0, and all NaN. A comparison does not depend on the type: kernels are compiled for four sizes,
+/// instead of twice for each of ten types.
 template <class Word>
 struct Order {
-  Word negative_flip;  ///< of elements whose first bit is set
+  Word negative_flip;  ///< for elements whose first bit is set
   Word other_flip;
-  Word low;   ///< keys below are NaN; of integers none is
-  Word high;  ///< and those above
+  Word low;   ///< keys below this are NaN; integers have none
+  Word high;  ///< keys above this are NaN
   Word minus_zero;
   Word zero;
   Word nan;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/cuda_sort.cuh: what the kernels of all rungs on a GPU have in common: a sort's arguments and its scratch.
+// problems/lists/segmented_sort/cuda_sort.cuh: the arguments and the scratch of a sort, which the kernels of all GPU
+// rungs share.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +12,29 @@
 
 namespace upsweep::impl::segmented_sort {
 
-/// Elements of a block's tile; lists of more are sorted in runs of so many.
+/// Maximum number of elements of a block's tile; longer lists are sorted in runs of this length.
 inline constexpr int kRun = gpu::tuning::kSort.run;
 inline constexpr int kRunThreads = kRun / kItems;
-/// Elements of the tiles that lists are dealt to by where they begin, and those that a small block takes at most.
+/// Number of elements of the tiles to which lists are assigned by their starts, and the maximum that a small block
+/// sorts.
 inline constexpr int kNominalTile = gpu::tuning::kSort.nominal_tile;
 inline constexpr int kSmallThreads = gpu::tuning::kSort.small_threads;
 inline constexpr int kSmallTile = kSmallThreads * kItems;
-/// Lists of more elements are in no tile: then a tile has kRun at most.
+/// Lists of more elements are in no tile. Therefore a tile has at most kRun elements.
 inline constexpr int kMostInTile = kRun - kNominalTile;
 
-/// What is known of a call's lists on the device; all zero before the pass that checks them.
+/// The results, on the device, of the pass that checks a call's lists; all zero before it.
 struct SortFacts {
   gpu::ListFacts lists;
-  unsigned long long long_lists;  ///< how many, above kRunBits bits of how many runs they have
-  unsigned long long tiles;       ///< that have more than kSmallTile elements
+  unsigned long long long_lists;  ///< their number, above kRunBits bits with the number of their runs
+  unsigned long long tiles;       ///< number of tiles with more than kSmallTile elements
 };
 inline constexpr int kRunBits = 36;
 
 struct LongListRuns {
   std::int64_t start;
   std::int64_t length;
-  std::int64_t first_run;  ///< the number of its first run among those of all long lists
+  std::int64_t first_run;  ///< index of its first run among the runs of all long lists
 };
 
 /// A tile of whole lists.
@@ -41,16 +43,16 @@ struct TileRange {
   std::int64_t count;
 };
 
-/// Where the arrays of the scratch are; beginning at null, how large it is.
+/// The addresses of the arrays of the scratch. With a null `memory`, only computes the size.
 template <class Word>
 struct SortScratch {
   SortFacts* facts;
   unsigned* heads;      ///< a bit per element
   LongListRuns* longs;  ///< lists of more than kMostInTile elements, in any order
   TileRange* tiles;     ///< tiles of more than kSmallTile elements, in any order
-  Word* words[2];       ///< runs of long lists: of elements, words[0] is the output
+  Word* words[2];       ///< runs of long lists; without positions, words[0] is the output
   std::int64_t* positions;
-  std::int64_t cleared;  ///< bytes from the beginning that are zero first
+  std::int64_t cleared;  ///< number of bytes from the beginning that must be zero first
   std::int64_t bytes;
 
   SortScratch(void* memory, const Call& call, bool has_heads, bool has_words) {
@@ -69,7 +71,7 @@ struct SortScratch {
   }
 };
 
-/// A sort as kernels take it.
+/// The arguments of a sort's kernels.
 template <class Word>
 struct Sort {
   gpu::DeviceLists lists;
@@ -80,21 +82,22 @@ struct Sort {
   unsigned* heads;
   LongListRuns* longs;
   TileRange* tiles;
-  Word* words[2];              ///< [0]: where elements go, or keys of long lists; [1]: between passes
-  std::int64_t* positions[2];  ///< the same
+  Word* words[2];              ///< [0]: the output, or keys of long lists; [1]: buffer between passes
+  std::int64_t* positions[2];  ///< likewise
 
   [[nodiscard]] __device__ bool is_bad() const { return facts->lists.bad != 0; }
 };
 
-/// How often runs of a list are merged two and two until there is one. After an even number it is where it goes.
+/// Returns the number of passes that merge the runs of a list in pairs until there is one. After an even number of
+/// passes, the list is in its output.
 __host__ __device__ inline int passes_of(std::int64_t length) {
   int passes = 0;
   for (std::int64_t run = kRun; run < length; run *= 2) ++passes;
   return passes;
 }
 
-/// Sorts elements first … first+count-1 of the content, which are one list or, with heads, several, into buffer `to`; with
-/// positions, the words too where they are merged afterwards.
+/// Sorts elements first … first+count-1 of the content into buffer `to`. They are one list or, with heads, several
+/// lists. With positions, also stores the words if the runs are merged afterwards.
 template <class Word, bool kPositions, int kThreads>
 __device__ void sort_tile(Tile<Word, kPositions, kThreads>& tile, const Sort<Word>& sort, std::int64_t first, int count,
                           bool has_heads, int to, bool keeps_words, std::int64_t list_start) {
@@ -131,10 +134,11 @@ __device__ void sort_tile(Tile<Word, kPositions, kThreads>& tile, const Sort<Wor
       sort.words[to][first + i] = tile.words[Shared::at(i)];
     }
   }
-  __syncthreads();  // before the tile is used again
+  __syncthreads();  // all threads have read the tile before it is used again
 }
 
-/// Of the first `diagonal` elements of the merge of two runs, how many come from the left one. A warp asks 32 at a time.
+/// Returns how many of the first `diagonal` elements of the merge of two runs are from the left run. A warp tests 32
+/// candidates at a time.
 template <class Word, bool kPositions>
 __device__ std::int64_t split_of(const Order<Word>& order, const Word* left, std::int64_t left_count, const Word* right,
                                  std::int64_t right_count, std::int64_t diagonal, int lane) {
@@ -146,7 +150,7 @@ __device__ std::int64_t split_of(const Order<Word>& order, const Word* left, std
     const std::int64_t a = least + lane * step;
     const bool is_taken = a < most && !(key(right[diagonal - 1 - a]) < key(left[a]));
     const int taken = __popc(__ballot_sync(gpu::detail::kAllLanes, is_taken));
-    if (taken == 0) break;  // not even `least`
+    if (taken == 0) break;  // not even `least` is taken
     const std::int64_t next = least + taken * step;
     least += (taken - 1) * step + 1;
     most = next < most ? next : most;
@@ -154,7 +158,7 @@ __device__ std::int64_t split_of(const Order<Word>& order, const Word* left, std
   return least;
 }
 
-/// Merges what is to be element run·kRun … of a list after pass number `pass`, in which runs of kRun·2^pass become one.
+/// Merges elements run·kRun … of a list in pass number `pass`, which merges runs of kRun·2^pass in pairs.
 template <class Word, bool kPositions>
 __device__ void merge_tile(Tile<Word, kPositions, kRunThreads>& tile, const Sort<Word>& sort, const LongListRuns& list,
                            std::int64_t run, int pass, std::int64_t (&splits)[2]) {
@@ -177,26 +181,26 @@ __device__ void merge_tile(Tile<Word, kPositions, kRunThreads>& tile, const Sort
         split_of<Word, kPositions>(sort.order, left, middle - begin, right, end - middle, diagonal, thread % 32);
     if (thread % 32 == 0) splits[thread / 32] = split;
   }
-  __syncthreads();  // the splits are there
+  __syncthreads();  // the splits are written
   const std::int64_t left_first = splits[0];
   const std::int64_t right_first = first - begin - left_first;
   const int count = static_cast<int>(last - first);
   const int left_count = static_cast<int>(splits[1] - left_first);
-  if (left_count < 0 || left_count > count) {  // lists overlap, and others write what this one reads
-    __syncthreads();                           // all have read the splits
+  if (left_count < 0 || left_count > count) {  // lists overlap, and other blocks write what this block reads
+    __syncthreads();                           // all threads have read the splits
     return;
   }
   for (int i = thread; i < count; i += kRunThreads) {
     tile.words[Shared::at(i)] = i < left_count ? left[left_first + i] : right[right_first + i - left_count];
     if constexpr (kPositions) tile.orders[Shared::at(i)] = static_cast<std::uint16_t>(i);
   }
-  __syncthreads();  // all elements are there
+  __syncthreads();  // all elements are written
   typename Shared::Own own;
   const int own_first = thread * kItems;
   if (own_first < count) tile.merge(sort.order, 0, left_count, count, own_first, own);
-  __syncthreads();  // all have read what is overwritten now
+  __syncthreads();  // all threads have read the elements that are overwritten next
   if (own_first < count) tile.put(own, own_first, own_first, count);
-  __syncthreads();  // the merged elements are there
+  __syncthreads();  // the merged elements are written
   for (int i = thread; i < count; i += kRunThreads) {
     const std::int64_t out = list.start + first + i;
     if constexpr (kPositions) {
@@ -205,11 +209,11 @@ __device__ void merge_tile(Tile<Word, kPositions, kRunThreads>& tile, const Sort
           list.start + begin +
           (source < left_count ? left_first + source : middle - begin + right_first + source - left_count);
       sort.positions[to][out] = sort.positions[from][position];
-      if (pass + 1 == passes) continue;  // nobody reads the keys
+      if (pass + 1 == passes) continue;  // no later pass reads the keys
     }
     sort.words[to][out] = tile.words[Shared::at(i)];
   }
-  __syncthreads();  // before the tile is used again
+  __syncthreads();  // all threads have read the tile before it is used again
 }
 
 }  // namespace upsweep::impl::segmented_sort

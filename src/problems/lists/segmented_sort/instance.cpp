@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/instance.cpp: the problem as the climber sees it: lists of random elements, the calls, and whether they are in order.
+// problems/lists/segmented_sort/instance.cpp: makes the lists of a ladder run, calls the rungs, and checks their order.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -17,7 +17,7 @@
 namespace upsweep::impl::segmented_sort {
 namespace {
 
-/// What comes out.
+/// The output of a sort.
 enum class Of : std::uint8_t { elements, positions };
 
 template <class T>
@@ -52,7 +52,7 @@ class SortInstance final : public Instance {
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
     const Lists lists = lists_within(at, n);
     const T* const content = static_cast<const T*>(at[1]);
-    status_ = {kNoIndex, Code::ok};  // it would have thrown
+    status_ = {kNoIndex, Code::ok};  // an error would have thrown
     if (of_ == Of::elements) return upsweep::segmented_sort(policy, lists, content, n, static_cast<T*>(at[2]), n).rung;
     return segmented_argsort(policy, lists, content, n, static_cast<std::int64_t*>(at[2]), n).rung;
   }
@@ -66,7 +66,7 @@ class SortInstance final : public Instance {
     call.waits = policy.rung == kWaiting;
     return detail::run_segmented_sort(policy, call);
   }
-  /// All leave their outcome on the device.
+  /// Returns false: all rungs leave their outcome on the device.
   [[nodiscard]] bool waits(const RungInfo&) const override { return false; }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     if (of_ == Of::elements) return gpu::segmented_sort_workspace<T>(policy, lists_, group.n);
@@ -85,7 +85,7 @@ class SortInstance final : public Instance {
     }
     return "";
   }
-  /// Rungs that have one thread, warp or block for a list take their time over a long one.
+  /// Estimates the time of rungs that sort a long list with one thread, warp or block.
   std::optional<double> estimate(const RungInfo& rung) override {
     const auto m = static_cast<double>(longest_);
     if (rung.id == "cuda.thread_per_list" && m > 1000) return m * m * 1e-8;
@@ -96,7 +96,7 @@ class SortInstance final : public Instance {
   }
 
  private:
-  /// The rung that runs only in calls that wait.
+  /// The only rung that supports only calls that wait.
   static constexpr std::string_view kWaiting = "cuda.cub";
 
   void expect() {
@@ -112,7 +112,7 @@ class SortInstance final : public Instance {
     if (of_ == Of::positions) return positions_.data()[j] == right;
     return same_bytes(out_.data() + j, content_.data() + start + right, sizeof(T));
   }
-  /// Of these arrays, within the first n elements.
+  /// Returns the lists of these arrays within the first n elements.
   [[nodiscard]] Lists lists_within(Arrays at, std::int64_t n) const {
     return Lists::by_offsets(static_cast<const std::int64_t*>(at[0]), count_within(offsets_.data(), lists_, n));
   }
@@ -125,10 +125,10 @@ class SortInstance final : public Instance {
   cpu::Pages<std::int64_t> positions_;
   gpu::ListsStatus status_{};
   std::int64_t longest_ = 0;
-  std::vector<std::int64_t> expected_;  ///< the positions in order, once they have been asked for
+  std::vector<std::int64_t> expected_;  ///< sorted positions, computed on the first request
 };
 
-/// Random ones of any value.
+/// Fills an array with random elements of any value.
 template <class T>
 void fill_random(T* out, std::int64_t n) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -144,7 +144,7 @@ constexpr Type kUsualTypes[] = {Type::float64};
 constexpr std::string_view kOutputs[] = {"elements", "positions"};
 constexpr SettingInfo kSettings[] = {kListSetting,
                                      {.name = "sorted",
-                                      .help = "what a sort gives: elements, or their positions (default: elements)",
+                                      .help = "output of the sort: elements, or their positions (default: elements)",
                                       .choices = kOutputs}};
 
 void visit_given(const std::vector<Column>& input, Of of, const Problem::Visit& visit) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/kernels.cu: the rungs on a GPU but CUB's for elements of one size, of the word UPSWEEP_ELEMENT: compiled once for
-// each of the four.
+// problems/lists/segmented_sort/kernels.cu: the GPU rungs except CUB's for one element size, with the unsigned type
+// UPSWEEP_ELEMENT; compiled once for each of the four sizes.
 #include <algorithm>
 
 #include "cuda/work_path.cuh"
@@ -15,16 +15,16 @@ namespace {
 using gpu::detail::launch;
 using Word = UPSWEEP_ELEMENT;
 
-// ------------------------------------------------------------------------------------------------------ what is known
+// ------------------------------------------------------------------------------------------------------------- heads
 
-/// Sets element number `at`'s bit in a bitmap of heads.
+/// Sets the bit of element number `at` in a bitmap of heads.
 __device__ void mark_head(unsigned* heads, std::int64_t at) { atomicOr(heads + at / 32, 1U << (at % 32)); }
 
-/// The same of the lists of a warp, where `is_there`; all lanes call it. Short lists begin in few words, one after the other:
-/// the first lane of each word sets all its bits.
+/// Does the same for the lists of a warp for which `is_there`; all lanes call it. Short lists begin in few consecutive
+/// words: the first lane of each word sets all its bits.
 __device__ void mark_heads(unsigned* heads, std::int64_t at, bool is_there, std::int64_t content) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  // An empty list has no bit, but its bounds may be anything.
+  // An empty list sets no bit, but its bounds may have any value.
   const unsigned word = at < 0 || at > content ? ~0U : static_cast<unsigned>(at / 32);
   unsigned bits = is_there ? 1U << (at % 32) : 0U;
 #pragma unroll
@@ -37,13 +37,13 @@ __device__ void mark_heads(unsigned* heads, std::int64_t at, bool is_there, std:
   if (bits != 0 && (lane == 0 || before != word)) atomicOr(heads + word, bits);
 }
 
-/// Sets a bit where a list begins, and notes those that are in no tile.
+/// Sets a bit where a list begins, and notes the lists that are in no tile.
 struct MarkHeads {
   unsigned* heads;
   LongListRuns* longs;
   SortFacts* facts;
   std::int64_t content;
-  bool has_gaps;  ///< null lists may leave some: then a bit is set where a list stops, too
+  bool has_gaps;  ///< null lists may leave gaps: then a bit is also set where a list stops
 
   __device__ void operator()(std::int64_t start, std::int64_t stop, bool is_there) const {
     mark_heads(heads, start, is_there, content);
@@ -57,7 +57,7 @@ struct MarkHeads {
   }
 };
 
-/// The outcome: the first thread of a rung's first kernel writes it.
+/// Writes the outcome, in the first thread of a rung's first kernel.
 __device__ void report_once(const Sort<Word>& sort, gpu::ListsStatus* status) {
   if (blockIdx.x == 0 && threadIdx.x == 0) gpu::report(sort.lists, sort.n, sort.facts->lists, status);
 }
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kListThreads)
 
 // --------------------------------------------------------------------------------------------------- a list per warp
 
-/// `content` is not the output.
+/// Sorts by counting ranks. `content` must not be the output.
 template <bool kPositions>
 __global__ void __launch_bounds__(kListThreads)
     rank_each(const __grid_constant__ Sort<Word> sort, gpu::ListsStatus* status) {
@@ -153,9 +153,9 @@ __global__ void __launch_bounds__(kRunThreads, gpu::tuning::kSort.resident_runs)
 }
 
 // ------------------------------------------------------------------------------------------------------------- tiles
-// Tile number t holds the lists that begin among elements t·kNominalTile …, but for a long one.
+// Tile number t contains the lists that begin among elements t·kNominalTile …, except a long one.
 
-inline constexpr int kWindow = kRun / 32;  // words of heads: the tile's, and those that its last list may end in
+inline constexpr int kWindow = kRun / 32;  // words of heads: the tile's, and those in which its last list may end
 inline constexpr int kNone = 1 << 30;
 
 template <bool kPositions>
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(kSmallThreads, sizeof(Word) == 8 ? gpu::tuning
     first_head = next_head = kNone;
     last_head = -1;
   }
-  __syncthreads();  // nothing is found yet
+  __syncthreads();  // the heads are initialized
   const int word = static_cast<int>(threadIdx.x);
   const std::int64_t left = limit - (base + std::int64_t{word} * 32);
   if (word < kWindow && left >= 0) {
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(kSmallThreads, sizeof(Word) == 8 ? gpu::tuning
     const unsigned ends = is_in_tile ? end : bits | end;
     if (ends != 0) atomicMin(&next_head, word * 32 + __ffs(static_cast<int>(ends)) - 1);
   }
-  __syncthreads();  // all is found
+  __syncthreads();  // the heads are found
   if (first_head == kNone) return;
   const int end = next_head - last_head > kMostInTile ? last_head : next_head;
   const int count = end - first_head;
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(kSmallThreads, sizeof(Word) == 8 ? gpu::tuning
   }
 }
 
-/// The long list that a run is of.
+/// Returns the long list that contains a run.
 __device__ LongListRuns list_of(const Sort<Word>& sort, std::int64_t run) {
   const auto count = ::min(static_cast<std::int64_t>(sort.facts->long_lists >> kRunBits), sort.n / kMostInTile);
   return sort
@@ -212,7 +212,7 @@ __device__ std::int64_t long_runs(const Sort<Word>& sort) {
   return static_cast<std::int64_t>(sort.facts->long_lists & ((1ULL << kRunBits) - 1));
 }
 
-/// The tiles that were too large, and runs of long lists.
+/// Sorts the tiles that were too large for sort_tiles(), and the runs of long lists.
 template <bool kPositions>
 __global__ void __launch_bounds__(kRunThreads, gpu::tuning::kSort.resident_runs)
     sort_runs(const __grid_constant__ Sort<Word> sort) {
@@ -228,7 +228,7 @@ __global__ void __launch_bounds__(kRunThreads, gpu::tuning::kSort.resident_runs)
     }
     const LongListRuns list = list_of(sort, item - tiles);
     const std::int64_t first = (item - tiles - list.first_run) * kRun;
-    if (first >= list.length) continue;  // of lists that overlap, not all are known
+    if (first >= list.length) continue;  // if lists overlap, not all of them are noted
     const int count = static_cast<int>(::min(std::int64_t{kRun}, list.length - first));
     const int passes = passes_of(list.length);
     sort_tile<Word, kPositions>(tile, sort, list.start + first, count, false, passes % 2, passes > 0, list.start);
@@ -285,7 +285,7 @@ cudaError_t launch_way(Way way, Sort<Word> sort, const Call& call, Word* copy) {
   if (way == Way::block_per_list) {
     return launch(grid(lists * gpu::kStrideThreads, kRunThreads), sort_each<kPositions>, sort, call.status);
   }
-  if (call.out == call.content && call.n > 0) {  // ranks are found in what is overwritten
+  if (call.out == call.content && call.n > 0) {  // ranks must not be computed from elements that are overwritten
     const auto bytes = static_cast<std::size_t>(call.n) * sizeof(Word);
     const cudaError_t error = cudaMemcpyAsync(copy, call.content, bytes, cudaMemcpyDeviceToDevice, at.stream);
     if (error != cudaSuccess) return error;

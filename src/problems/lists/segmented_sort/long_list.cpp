@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/long_list.cpp: a merge sort of keys that begins with sorted blocks.
+// problems/lists/segmented_sort/long_list.cpp: a merge sort of keys that starts with sorted blocks.
 //
-// Each worker sorts a share of the list: the kernel leaves blocks of keys in order, which are merged two by two, depth
-// first, so that most merges stay in the core's own cache. Then the shares are merged two by two, each worker writing
-// equal shares of what comes out: where a share begins in both inputs is found by bisection (merge path). Merges have
-// no branch that depends on the keys.
+// Each worker sorts a share of the list. The kernel writes sorted blocks of keys. The blocks are merged in pairs,
+// depth first, so that most merges stay in the core's L1/L2 cache. Then the shares are merged in pairs, and each worker
+// writes an equal share of the output. A binary search finds where a share of the output begins in both inputs (merge
+// path). Merges have no branch that depends on the keys.
 #include "problems/lists/segmented_sort/long_list.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 using cpu::kSortBlock;
 
-/// Keys alone.
+/// Keys without positions.
 template <class K>
 struct Keys {
   K* keys;
@@ -46,12 +46,12 @@ struct Pairs {
   }
 };
 
-/// Of equal keys those on the left come first.
+/// Merges two runs. Equal keys are taken from the left run first.
 template <class Run>
 void merge(Run left, std::int64_t lefts, Run right, std::int64_t rights, Run out) {
-  // None of both ends within as many steps as the shorter one has elements.
+  // Neither run can end within the number of steps that the shorter one has elements.
   for (std::int64_t steps = std::min(lefts, rights); steps > 0; steps = std::min(lefts, rights)) {
-    std::int64_t taken = 0;  // of the right one
+    std::int64_t taken = 0;  // from the right run
     for (std::int64_t i = 0; i < steps; ++i) {
       const bool is_right = right.keys[taken] < left.keys[i - taken];
       (out + i).take_one(left + (i - taken), right + taken, is_right);
@@ -67,7 +67,7 @@ void merge(Run left, std::int64_t lefts, Run right, std::int64_t rights, Run out
   (out + lefts).take(right, rights);
 }
 
-/// How many of the first `count` keys of a merge are the left one's.
+/// Returns how many of the first `count` keys of a merge are from the left run.
 template <class Run>
 std::int64_t lefts_among(std::int64_t count, Run left, std::int64_t lefts, Run right, std::int64_t rights) {
   std::int64_t least = std::max<std::int64_t>(0, count - rights);
@@ -83,7 +83,7 @@ std::int64_t lefts_among(std::int64_t count, Run left, std::int64_t lefts, Run r
   return least;
 }
 
-/// The same of whole blocks, by rows where the kernel can. Then equal keys, which are the same, are in any order.
+/// Merges whole blocks, by rows if the kernel supports it. Then equal keys, which are identical, may be in any order.
 template <class K>
 void merge_whole_blocks(const cpu::SortKernel& kernel, Keys<K> left, std::int64_t lefts, Keys<K> right,
                         std::int64_t rights, Keys<K> out) {
@@ -95,7 +95,7 @@ void merge_whole_blocks(const cpu::SortKernel&, Pairs left, std::int64_t lefts, 
   merge(left, lefts, right, rights, out);
 }
 
-/// Sorts n keys in sorted blocks; they end up in `run`, or in `spare`.
+/// Merges the n keys of sorted blocks. The result is in `run`, or in `spare` if into_spare.
 template <class Run>
 void merge_blocks(const cpu::SortKernel& kernel, Run run, Run spare, std::int64_t n, bool into_spare) {
   if (n <= kSortBlock) {
@@ -109,7 +109,7 @@ void merge_blocks(const cpu::SortKernel& kernel, Run run, Run spare, std::int64_
   merge_whole_blocks(kernel, from, half, from + half, n - half, into_spare ? spare : run);
 }
 
-/// Splits `blocks` into shares, of which every 2^k that follow one another are merged in k rounds.
+/// Splits `blocks` into shares. Every 2^k consecutive shares are merged in k rounds.
 struct Shares {
   std::int64_t blocks;
   std::int64_t count;
@@ -119,7 +119,7 @@ struct Shares {
   }
 };
 
-/// The outputs first … last - 1 of the merges of every two runs of `width` shares.
+/// Computes outputs first … last - 1 of the merges of every two runs of `width` shares.
 template <class Run>
 void merge_share(const Shares& shares, std::int64_t width, Run from, Run to, std::int64_t first, std::int64_t last) {
   for (std::int64_t share = 0; share < shares.count; share += 2 * width) {
@@ -138,8 +138,8 @@ void merge_share(const Shares& shares, std::int64_t width, Run from, Run to, std
   }
 }
 
-/// Sorts keys that load(first element, count, where to) leaves in sorted blocks; it returns whether to go on.
-/// Returns where they are, or null keys.
+/// Sorts keys. load(first element, count, destination) writes sorted blocks of keys and returns whether to continue.
+/// Returns the sorted keys, or null keys if a load returned false.
 template <class Run, class Load>
 Run sort_keys(const cpu::SortKernel& kernel, std::int64_t n, int workers, Run run, Run spare, Load load) {
   const std::int64_t blocks = cpu::ceil_div(n, kSortBlock);
@@ -173,7 +173,7 @@ const std::byte* element(const LongList& list, std::int64_t i) {
   return static_cast<const std::byte*>(list.from) + i * list.element_size;
 }
 
-/// f(first, count) for every worker's share of the list.
+/// Calls f(first, count) for every worker's share of the list.
 template <class F>
 void each_share(const LongList& list, int workers, F f) {
   cpu::for_each_work_unit(cpu::ceil_div(list.count, kSortBlock), 1, workers, [&](cpu::WorkUnit share) {
@@ -182,7 +182,7 @@ void each_share(const LongList& list, int workers, F f) {
   });
 }
 
-/// The positions of the elements in order.
+/// Returns the positions that sort the elements.
 std::int64_t* sorted_positions(const LongList& list, int workers, std::byte* memory) {
   const std::int64_t n = padded(list.count);
   auto* const words = reinterpret_cast<std::int64_t*>(memory);
@@ -199,7 +199,7 @@ std::int64_t bytes_of_positions(const LongList& list) {
   return padded(list.count) * 4 * std::int64_t{sizeof(std::int64_t)};
 }
 
-/// With elements that have no key: by their positions, from a copy.
+/// Sorts a list that contains elements without a key: by their positions, from a copy.
 void sort_odd_list(const LongList& list, int workers, LongListScratch& scratch) {
   const std::int64_t bytes = list.count * list.element_size;
   std::byte* const memory = scratch.reserve(bytes_of_positions(list) + bytes);

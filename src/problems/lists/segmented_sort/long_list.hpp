@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/long_list.hpp: one list of many elements, by any number of threads: blocks sorted by a network, then merged.
+// problems/lists/segmented_sort/long_list.hpp: sorts one long list with any number of threads: blocks by a network,
+// then merges.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace upsweep::impl::segmented_sort {
 /// A thread's memory for keys.
 class LongListScratch {
  public:
-  /// At least so many bytes. Throws std::bad_alloc.
+  /// Returns memory of at least `bytes` bytes. Throws std::bad_alloc.
   std::byte* reserve(std::int64_t bytes) {
     if (bytes > pages_.size()) pages_ = cpu::Pages<std::byte>(bytes);
     return pages_.data();
@@ -22,18 +23,18 @@ class LongListScratch {
   cpu::Pages<std::byte> pages_;
 };
 
-/// The elements of one list, and where they or their positions go.
+/// The elements of one list, and the destination of the elements or of their positions.
 struct LongList {
   const cpu::SortKernel* kernel = nullptr;
   int element_size = 0;
   const void* from = nullptr;
   std::int64_t count = 0;
   cpu::SortOrder order = {};
-  void* out = nullptr;                ///< may be `from`; null where positions are asked for
-  std::int64_t* positions = nullptr;  ///< else null
+  void* out = nullptr;                ///< may be `from`; null if positions are requested
+  std::int64_t* positions = nullptr;  ///< otherwise null
 };
 
-/// Throws std::bad_alloc before it writes any output.
+/// Sorts a long list. Throws std::bad_alloc before it writes any output.
 void sort_long_list(const LongList& list, int workers, LongListScratch& scratch);
 
 }  // namespace upsweep::impl::segmented_sort

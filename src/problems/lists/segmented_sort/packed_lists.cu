@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/packed_lists.cu: lists that lie anywhere, on a GPU: they are moved to where they go, one after the other, and
-// sorted there.
+// problems/lists/segmented_sort/packed_lists.cu: sorts lists that may be anywhere, on a GPU: moves them to their output
+// positions, one after the other, and sorts them there.
 #include <limits>
 
 #include "cuda/moved_lists.cuh"
@@ -10,18 +10,18 @@
 namespace upsweep::impl::segmented_sort {
 namespace {
 
-/// Elements of lists that have more together than int64 counts.
+/// The number of elements of lists that together have more than int64 can represent.
 constexpr std::int64_t kTooMany = std::numeric_limits<std::int64_t>::max();
 
-/// How the moving ended.
+/// The outcome of the move.
 struct PackedStatus {
   std::int64_t first_bad;
   std::int64_t elements;
   Code code;
 };
 
-/// After the sort, which has looked at the packed lists alone: what was wrong with the given ones, and how many elements these
-/// have, where the capacity of the output is too small for them.
+/// Writes the outcome after the sort, which has checked only the packed lists. The outcome is the error of the given
+/// lists, or their number of elements if the output has too little capacity.
 __global__ void report_packed(const PackedStatus* packed, SortFacts* facts, gpu::ListsStatus* status) {
   if (packed->code == Code::ok) return;
   const bool is_too_many = packed->code == Code::overflow;
@@ -68,7 +68,7 @@ Status PackedLists::pack(const Call& call) const noexcept {
 }
 
 Status PackedLists::report(const Call& call) const noexcept {
-  // A rung's scratch begins with what it has found.
+  // A rung's scratch begins with its SortFacts.
   return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = 1, .stream = call.launch->stream}, report_packed,
                                             static_cast<const PackedStatus*>(status),
                                             static_cast<SortFacts*>(call.launch->scratch), call.status));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/problem.cpp: the ladder in order, which rung runs a call, and the calls: lists checked, run, failures as Errors.
+// problems/lists/segmented_sort/problem.cpp: the ladder in order, the choice of a rung, and the public calls: check
+// lists, run, throw failures as Errors.
 #include <algorithm>
 #include <limits>
 #include <mutex>
@@ -20,7 +21,7 @@
 namespace upsweep {
 namespace impl::segmented_sort {
 
-// The ladder, from the naive loop up: every rung is declared in the file of its name.
+// The ladder, starting with the naive loop. Every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_threads, cpu_tbb, cpu_networks, cuda_thread_per_list, cuda_warp_per_list,
     cuda_block_per_list, cuda_cub, cuda_tiles;
 
@@ -33,27 +34,27 @@ std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 namespace {
 
-/// The rung that the policy names, or the top one. Throws unknown_rung, unsupported.
+/// Returns the rung that the policy names, or the highest one. Throws unknown_rung, unsupported.
 const Rung& choose(const Call& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
   return usable(call.launch != nullptr ? &cuda_tiles : &cpu_networks, call, policy);
 }
 
-/// Work units of lists that a worker checks, at least.
+/// Minimum number of work units of lists that a worker checks.
 constexpr std::int64_t kLeastWorkUnits = cpu::tuning::kListSort.least_work_units;
 
-/// Of lists that overlap.
+/// Throws the overflow that only overlapping lists can cause.
 [[noreturn]] void throw_too_many() {
-  throw Error(Code::overflow, "the lists have more elements together than int64 counts");
+  throw Error(Code::overflow, "the total number of elements of the lists exceeds int64");
 }
 
-/// Checks the lists and plans their sort. Throws the Error of the first bad list, std::bad_alloc.
+/// Checks the lists and plans their sort. Throws the Error of the first bad list, or std::bad_alloc.
 SortPlan make_plan(const Call& call, int threads) {
   const std::int64_t work_units = cpu::list_blocks(call.lists);
   const bool is_packed = !call.lists.are_adjacent();
   SortPlan plan;
   std::vector<std::int64_t> elements(static_cast<std::size_t>(work_units) + 1);
-  std::vector<std::pair<std::int64_t, std::int64_t>> longest;  // by their negated length, then in order
+  std::vector<std::pair<std::int64_t, std::int64_t>> longest;  // (negated length, list)
   std::mutex mutex;
   cpu::LowestIndex first_bad;
   bool no_memory = false;
@@ -78,7 +79,7 @@ SortPlan make_plan(const Call& call, int threads) {
   if (const std::int64_t bad = first_bad.get(); bad != kNoIndex) throw_bad_list(call.lists, bad, call.n);
   if (no_memory) throw std::bad_alloc();
   for (std::size_t i = 1; i < elements.size(); ++i) {
-    // Lists that overlap may have more elements together than int64 counts.
+    // Overlapping lists may have more elements in total than int64 can represent.
     if (__builtin_add_overflow(elements[i], elements[i - 1], &elements[i])) {
       throw_too_many();
     }
@@ -102,16 +103,16 @@ void require_arrays(const Call& call) {
   const bool is_same = out == call.content && call.n > 0 && call.capacity > 0;
   if (is_same ? may_be_same : detail::same_or_apart(call.content, in_bytes, out, out_bytes)) return;
   throw Error(Code::invalid_argument,
-              "the output overlaps the content: only sorted elements of lists one after the "
-              "other may take its place");
+              "the output overlaps the content: only sorted elements of adjacent lists "
+              "may replace it");
 }
 
-/// Lists that are packed have so many elements.
+/// Throws if the output has less capacity than `elements`, if lists are packed.
 void require_capacity(const Call& call, bool is_packed, std::int64_t elements) {
   upsweep::require_capacity("the output", call.capacity, is_packed ? elements : call.n);
 }
 
-/// Nor the bounds of the lists.
+/// Throws if the outputs overlap the bounds of the lists.
 void require_apart_from_bounds(const Call& call) {
   CallArrays others;
   others.read(call.lists);
@@ -145,7 +146,7 @@ std::string_view detail::run_segmented_sort(const Policy& policy, SegmentedSortC
   if (!status.ok()) throw_status(status, rung.info.id);
   return rung.info.id;
 } catch (const std::bad_alloc&) {
-  throw Error(Code::out_of_memory, "no memory left to plan the sort in");
+  throw Error(Code::out_of_memory, "no memory left to plan the sort");
 }
 
 std::string_view detail::run_segmented_sort(const gpu::Policy& policy, SegmentedSortCall& call) {
@@ -168,7 +169,7 @@ std::string_view detail::run_segmented_sort(const gpu::Policy& policy, Segmented
 gpu::WorkspaceSize detail::segmented_sort_workspace(const gpu::Policy& policy, const SegmentedSortCall& asked) {
   SegmentedSortCall call = asked;
   require_lists(call.lists, call.n, ArraysAre::to_come);
-  call.waits = true;  // or not: that makes no difference
+  call.waits = true;  // the value makes no difference
   return gpu::workspace_on_device(policy, call, &impl::segmented_sort::choose);
 }
 

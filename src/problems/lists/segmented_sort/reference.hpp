@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/reference.hpp: the one answer that every rung of a sort per list is checked against.
+// problems/lists/segmented_sort/reference.hpp: the reference answer that every rung of a segmented sort is checked
+// against.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace upsweep::impl::segmented_sort {
 
-/// Whether a comes before b for certain: neither does where they are equal.
+/// Returns whether a must be before b; false if they are equal.
 template <class T>
 bool is_less(T a, T b, bool descending, bool nan_first) {
   const bool a_is_nan = !(a == a);
@@ -23,7 +24,7 @@ bool is_less(T a, T b, bool descending, bool nan_first) {
   return descending ? a > b : a < b;
 }
 
-/// The positions of n elements in order: halves sorted and merged.
+/// Returns the sorted positions of n elements: halves are sorted and merged.
 template <class T>
 std::vector<std::int64_t> expected_positions(const T* elements, std::int64_t first, std::int64_t n, bool descending,
                                              bool nan_first) {
@@ -46,7 +47,7 @@ inline bool same_bytes(const void* a, const void* b, std::size_t bytes) {
   return bytes == 0 || std::memcmp(a, b, bytes) == 0;
 }
 
-/// The first element of a list's output that is wrong, or kNoIndex. Either output may be null.
+/// Returns the first wrong element of a list's output, or kNoIndex. Either output may be null.
 template <class T>
 std::int64_t first_wrong(const T* list, std::int64_t n, bool descending, bool nan_first, const T* sorted,
                          const std::int64_t* positions) {

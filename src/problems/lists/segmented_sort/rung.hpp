@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/rung.hpp: what the files of the ladder's rungs declare their rows with, and what they know of the lists.
+// problems/lists/segmented_sort/rung.hpp: types and functions that the files of the rungs share.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,31 @@
 
 namespace upsweep::impl::segmented_sort {
 
-/// How kernels share out lists.
+/// The strategy with which kernels divide lists.
 enum class Way : std::uint8_t { thread_per_list, warp_per_list, block_per_list, tiles };
 
 using Call = detail::SegmentedSortCall;
 using Rung = upsweep::Rung<Call>;
 
-/// The ladder, from the naive loop up.
+/// The ladder, starting with the naive loop.
 std::vector<RungInfo> rungs();
 
-/// Lists that are not sorted beside others of their work unit, but by themselves.
+/// Lists of more elements are sorted separately, not with the other lists of their work unit.
 inline constexpr std::int64_t kLongList = cpu::tuning::kListSort.long_list;
 
-/// What was found out when the lists were checked.
+/// Results of the pass that checks the lists.
 struct SortPlan {
-  /// Of every work unit of lists: where its first list goes, if they go one after the other; else empty.
+  /// For every work unit of lists, the output position of its first list; empty if lists are not packed.
   std::vector<std::int64_t> first_out = {};
   std::vector<std::int64_t> long_lists = {};  ///< the longest first
   std::int64_t elements = 0;
 };
 
-/// Where the lists of a work unit lie and where they go.
+/// The lists of a work unit and their output positions.
 struct WorkUnitPlaces : cpu::ListBlock {
   std::int64_t outs[cpu::kBlockLists];
 
-  /// Reads work unit number `which` of lists that are known to be good.
+  /// Reads work unit number `which` of lists that must be valid.
   WorkUnitPlaces(const Call& call, std::int64_t which) {
     (void)cpu::read_block(call.lists, which, call.n, *this);
     std::int64_t out = call.plan->first_out.empty() ? 0 : call.plan->first_out[static_cast<std::size_t>(which)];
@@ -48,7 +48,7 @@ struct WorkUnitPlaces : cpu::ListBlock {
   }
 };
 
-/// The order of elements, as the standard library takes it.
+/// The order of elements as a comparator of the standard library.
 template <class T>
 struct ComesBefore {
   bool descending;
@@ -60,7 +60,7 @@ struct ComesBefore {
   }
 };
 
-/// Sorts the lists of a work unit, one after the other, by std::stable_sort. Throws std::bad_alloc.
+/// Sorts the lists of a work unit one after the other with std::stable_sort. Throws std::bad_alloc.
 void sort_work_unit(const Call& call, std::int64_t work_unit);
 
 }  // namespace upsweep::impl::segmented_sort
