@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/not_built.cpp: a build without CUDA has this in place of what needs the CUDA runtime here: errors that say why.
+// scale/not_built.cpp: replaces the functions that need the CUDA runtime in a build without CUDA: errors that say why.
 #include "cuda/not_built.hpp"
 
 #include "upsweep/chunked.hpp"
@@ -31,7 +31,7 @@ LinkRates Chunked::measure_link() const { refuse(); }
 
 }  // namespace upsweep::gpu
 
-// In shards/:
+// Functions of shards/:
 struct upsweep::detail::ShardScan::State {};
 upsweep::detail::ShardScan::ShardScan(const gpu::Policy&, const ScanCall&, const DeviceShards*, const std::string&) {
   gpu::refuse();
@@ -62,7 +62,7 @@ std::string_view upsweep::detail::run_segmented_reduce(const gpu::Group&, ShardL
 void upsweep::detail::for_each_member(const gpu::Group&, const std::function<void(std::size_t)>&) { gpu::refuse(); }
 std::int64_t upsweep::detail::shard_block(Type, Type) { gpu::refuse(); }
 
-// In chunked/:
+// Functions of chunked/:
 std::string_view upsweep::detail::run_scan(const gpu::Chunked&, const gpu::Policy&, const ScanCall&) { gpu::refuse(); }
 std::string_view upsweep::detail::run_reduce(const gpu::Chunked&, const gpu::Policy&, const ReduceCall&) {
   gpu::refuse();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/staging.cpp: staging by the CUDA runtime: one stream, events around what it does, arrays that grow.
+// scale/staging.cpp: staging on the CUDA runtime: one stream, events around its operations, arrays that grow.
 #include "scale/staging.hpp"
 
 #include <cuda_runtime_api.h>
@@ -20,10 +20,11 @@ namespace {
 
 constexpr const char* kFetching = "copying from the device";
 
-/// Pinned memory that nobody uses: to pin a megabyte takes a tenth of a millisecond and more, and holds up the device's other calls.
+/// Unused pinned memory. Pinning one megabyte takes a tenth of a millisecond or more and delays the device's other
+/// calls.
 class SparePinned {
  public:
-  /// Of at least so many bytes, and less than twice as many. Null: there is none.
+  /// Returns memory of at least `bytes` bytes and less than twice that. Returns null if there is none.
   void* take(std::int64_t& bytes) {
     const std::lock_guard lock(changing_);
     const auto found = blocks_.lower_bound(bytes);
@@ -35,7 +36,7 @@ class SparePinned {
     bytes = size;
     return memory;
   }
-  /// False: there is enough.
+  /// Returns false if enough memory is kept already.
   bool give(void* memory, std::int64_t bytes) {
     const std::lock_guard lock(changing_);
     if (bytes_ + bytes > kMostBytes) return false;
@@ -47,7 +48,7 @@ class SparePinned {
  private:
   static constexpr std::int64_t kMostBytes = tuning::kStaging.pinned_bytes;
 
-  /// Not after cudaDeviceReset().
+  /// Returns false after cudaDeviceReset().
   static bool is_pinned(const void* memory) {
     cudaPointerAttributes attributes{};
     if (cudaPointerGetAttributes(&attributes, memory) == cudaSuccess) return attributes.type == cudaMemoryTypeHost;
@@ -60,7 +61,7 @@ class SparePinned {
   std::int64_t bytes_ = 0;
 };
 
-/// Until the process ends: when the driver has gone, nothing can be freed.
+/// It lives until the process ends: once the driver is unloaded, nothing can be freed.
 SparePinned& spare_pinned() {
   static SparePinned& all = *new SparePinned;
   return all;
@@ -72,10 +73,11 @@ void free_pinned(void* memory, std::int64_t bytes) {
   (void)cudaFreeHost(memory);
 }
 
-/// At once: each call's copy begins 4 us after the one before it has ended, within a batch 1 us after (H200).
+/// Starts all copies together. A separate copy begins 4 us after the previous one has ended, a copy within a batch
+/// after 1 us (H200).
 cudaError_t copy_all(std::span<const Staging::Copy> copies, cudaStream_t stream) {
 #if CUDART_VERSION >= 13000
-  if (copies.empty()) return cudaSuccess;  // of a query without columns; a batch has a copy at least
+  if (copies.empty()) return cudaSuccess;  // a query without columns; a batch has at least one copy
   std::vector<void*> to;
   std::vector<const void*> from;
   std::vector<std::size_t> bytes;
@@ -86,7 +88,7 @@ cudaError_t copy_all(std::span<const Staging::Copy> copies, cudaStream_t stream)
   }
   cudaMemcpyAttributes how{};
   how.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
-  std::size_t first = 0;  // that it holds for
+  std::size_t first = 0;  // first copy that the attributes apply to
   return cudaMemcpyBatchAsync(to.data(), from.data(), bytes.data(), copies.size(), &how, &first, 1, stream);
 #else
   for (const auto& [to, from, bytes] : copies) {
@@ -111,7 +113,7 @@ struct Staging::State {
     bool are_waited_for = true;
   };
 
-  /// When what compute() puts into the stream begins and ends, and when what it fetches is here.
+  /// Events at the start and the end of the work that compute() enqueues, and at the end of the copy to the host.
   struct Marks {
     Event begin;
     Event computed;
@@ -120,9 +122,9 @@ struct Staging::State {
 
   int device;
   MemoryResource& memory;
-  std::optional<OwnStream> own_stream;  // it and events are made where the device is current
+  std::optional<OwnStream> own_stream;  // created, with the events, while the device is current
   std::optional<Marks> marks;
-  std::optional<Copies> copies[kSlots];  // made when a slot is first used: a table on the device needs none
+  std::optional<Copies> copies[kSlots];  // created when a slot is first used: a table on the device needs none
   std::vector<Array> arrays;
   std::vector<Array> host_arrays;
   StagingTimes times;
@@ -157,7 +159,8 @@ struct Staging::State {
 
   [[nodiscard]] cudaStream_t stream() const { return own_stream->get(); }
 
-  /// start() puts work into the stream, which is over when this returns or throws: it uses memory and code of the caller.
+  /// Calls start(), which enqueues work into the stream. The work has ended when this returns or throws, because it
+  /// uses the caller's memory and code.
   template <class Start>
   void finish(const Start& start) {
     const CurrentDevice current(device);
@@ -203,7 +206,7 @@ void* Staging::host_array(int which, std::int64_t bytes) {
     free_pinned(array.memory, array.bytes);
     array = {};
     array.memory = spare_pinned().take(bytes);
-    const DuringCapture allowed;  // of another thread, too
+    const DuringCapture allowed;  // also allows captures in other threads
     if (array.memory == nullptr && cudaMallocHost(&array.memory, static_cast<std::size_t>(bytes)) != cudaSuccess) {
       forget_last_error();
       array = {};
@@ -253,7 +256,7 @@ void Staging::compute(const std::function<void(const Policy&)>& run) {
   State& state = *state_;
   state.finish([&] { run(state.policy()); });
   state.times.kernel += state.marks->end.seconds_since(state.marks->begin);
-  for (int slot = 0; slot < kSlots; ++slot) wait(slot);  // they are over
+  for (int slot = 0; slot < kSlots; ++slot) wait(slot);  // the copies have ended already
 }
 
 void Staging::compute_and_fetch(const std::function<void(const Policy&)>& run, void* to, const void* from,
@@ -266,7 +269,7 @@ void Staging::compute_and_fetch(const std::function<void(const Policy&)>& run, v
   });
   state.times.kernel += state.marks->computed.seconds_since(state.marks->begin);
   state.times.to_host += state.marks->end.seconds_since(state.marks->computed);
-  for (int slot = 0; slot < kSlots; ++slot) wait(slot);  // they are over
+  for (int slot = 0; slot < kSlots; ++slot) wait(slot);  // the copies have ended already
 }
 
 void Staging::fill(void* to, int byte, std::int64_t bytes) {

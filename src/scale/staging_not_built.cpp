@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/staging_not_built.cpp: a build without CUDA has this in place of staging.cpp: errors that say why.
+// scale/staging_not_built.cpp: replaces staging.cpp in a build without CUDA: errors that say why.
 #include "cuda/not_built.hpp"
 #include "scale/staging.hpp"
 

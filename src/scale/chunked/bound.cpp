@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/chunked/bound.cpp: what calls on the host's arrays have taken, and what they have waited for.
+// scale/chunked/bound.cpp: how long calls on host arrays took, and what they waited for.
 #include <algorithm>
 #include <array>
 

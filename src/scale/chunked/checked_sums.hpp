@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/chunked/checked_sums.hpp: whether sums of a chunk's integers fit, by its least and its greatest element.
+// scale/chunked/checked_sums.hpp: checks from a chunk's minimum and maximum whether sums of its integers fit.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,15 @@
 
 namespace upsweep::chunked {
 
-inline constexpr std::int64_t kExtremes = 2;  // the least and the greatest, in a word each
+inline constexpr std::int64_t kExtremes = 2;  // the minimum and the maximum, one word each
 inline constexpr std::int64_t kWord = 8;
 
-/// Whether a call's sums are to be checked.
+/// Returns whether a call's sums must be checked.
 inline bool checks(const detail::ElementsCall& call, Overflow overflow) {
   return overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type);
 }
 
-/// Puts the fold of n elements into `out`, of that type, without waiting.
+/// Enqueues the fold of n elements into `out`, which has the given type. Does not wait.
 inline void put_fold(const gpu::Policy& policy, const detail::ElementsCall& call, Operator op, Type type,
                      const void* in, std::int64_t n, void* out) {
   detail::CarryBytes nothing{};  // ScanCarry::any is false
@@ -42,20 +42,21 @@ inline void put_fold(const gpu::Policy& policy, const detail::ElementsCall& call
   (void)detail::run_reduce(policy.with_rung({}).with_overflow(Overflow::wrap), fold);
 }
 
-/// Puts the least and the greatest element into a word each.
+/// Enqueues the minimum and the maximum of the elements, one word each.
 inline void put_extremes(const gpu::Policy& policy, const detail::ElementsCall& call, const void* in, std::int64_t n,
                          void* words) {
   put_fold(policy, call, Operator::min, call.in_type, in, n, words);
   put_fold(policy, call, Operator::max, call.in_type, in, n, static_cast<std::byte*>(words) + kWord);
 }
 
-/// Puts what the elements come to by the call's operator into `word`.
+/// Enqueues the total of the elements under the call's operator into `word`.
 inline void put_total(const gpu::Policy& policy, const detail::ElementsCall& call, const void* in, std::int64_t n,
                       void* word) {
   put_fold(policy, call, call.op, call.out_type, in, n, word);
 }
 
-/// Throws unsupported where sums of n elements between these two may not fit after `before`, a ScanCarry of the output's type.
+/// Throws unsupported if a sum of n elements within the extremes may overflow. The sum starts from `before`, a
+/// ScanCarry of the output type.
 inline void require_fit(const detail::ElementsCall& call, const std::byte* extremes, std::int64_t n,
                         const void* before) {
   const bool fit = visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
@@ -75,11 +76,12 @@ inline void require_fit(const detail::ElementsCall& call, const std::byte* extre
   });
   if (fit) return;
   throw Error(Code::unsupported, "sums may not fit " + std::string(name(call.out_type)) +
-                                     ", which is not checked on a GPU: sum in a wider type, let a scan wrap around, "
+                                     ", which is not checked on a GPU: sum in a wider type, allow a scan to wrap, "
                                      "or compute on the CPU");
 }
 
-/// carry = carry ⊕ n elements of its own type, each merged with what rounding loses; wrapped integers count as fitting.
+/// Computes carry = carry ⊕ n elements of the carry's type. Merges each with its rounding error. Wrapped integers count
+/// as fitting.
 inline void merge_elements(const detail::ElementsCall& call, const std::byte* elements, std::int64_t n, void* carry) {
   visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
     auto& all = *static_cast<ScanCarry<T>*>(carry);

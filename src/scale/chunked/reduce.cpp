@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/chunked/reduce.cpp: a reduction of the host's array on a GPU: blocks of fixed length there, their totals in
-// order here.
+// scale/chunked/reduce.cpp: reduction of a host array on a GPU: the GPU reduces blocks of fixed length, the host folds
+// the totals in order.
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
@@ -14,7 +14,7 @@
 namespace upsweep {
 namespace {
 
-/// Floats are added up in the order of blocks, whatever is a chunk.
+/// The GPU adds floats in the order of these blocks, independent of the chunk length.
 constexpr std::int64_t kBlockBytes = gpu::tuning::kChunksOrder.reduce_bytes;
 
 }  // namespace
@@ -31,10 +31,10 @@ std::string_view detail::run_reduce(const gpu::Chunked& chunked, const gpu::Poli
   block.n = std::min(call.n, length);
   gpu::Workspace workspace(reduce_workspace(wraps, block), wraps.device, wraps.stream, *wraps.memory);
   const gpu::Policy in_workspace = wraps.with_workspace(workspace);
-  if (call.n == 0) return run_reduce_and_wait(wraps, block);  // what cannot run is refused, all the same
+  if (call.n == 0) return run_reduce_and_wait(wraps, block);  // refuses unsupported calls here also
   const bool checks = chunked::checks(call, how.overflow);
   const std::int64_t before_totals = checks ? chunked::kExtremes * kWord : 0;
-  // whole blocks, or all there is
+  // whole blocks, or the entire array
   const std::int64_t in_chunk = ring.length(call.in_size, 0, std::min(call.n, length));
   std::string_view rung;
   const auto compute = [&](const gpu::Policy& policy, const chunked::Chunk& chunk) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/chunked/ring.cpp: the ring by the CUDA runtime: a stream for each way of the link and one for kernels, events between them.
+// scale/chunked/ring.cpp: the ring on the CUDA runtime: one stream per direction of the link, one for kernels, and
+// events.
 #include "scale/chunked/ring.hpp"
 
 #include <cuda_runtime_api.h>
@@ -34,13 +35,13 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Memory that grows; what it held is lost then.
+/// Memory that grows. Growing discards its contents.
 struct Buffer {
   void* memory = nullptr;
   std::int64_t bytes = 0;
 };
 
-/// Whether copies of all of it go by the copy engine alone.
+/// Returns whether the copy engine can copy the entire array directly, because all of it is pinned.
 bool is_pinned(const void* data, std::int64_t bytes) {
   const auto known = [](const void* at) {
     cudaPointerAttributes attributes = {};
@@ -50,11 +51,11 @@ bool is_pinned(const void* data, std::int64_t bytes) {
   return known(data) && known(static_cast<const std::byte*>(data) + bytes - 1);
 }
 
-/// From here on a chunk is copied through the caches, if they hold a ring of such chunks: the device reads it from
-/// there, and the host's memory neither writes nor reads it.
+/// Chunks from this size on are copied through the caches, if the caches hold a ring of such chunks. The device then
+/// reads the chunk from the cache, without a write and a read of host memory.
 constexpr std::int64_t kCachedBytes = gpu::tuning::kChunks.cached_bytes;
 
-/// Into pinned memory that the device reads next.
+/// Copies into pinned memory that the device reads next.
 void copy_to_pinned(void* to, const void* from, std::int64_t bytes, int threads) {
   if (bytes < kCachedBytes || kSlots * bytes > machine().l3_bytes) return copy_bytes(to, from, bytes, threads);
   cpu::for_each_block(bytes, cpu::kBlockBytes, threads, [&](cpu::Range range) {
@@ -67,7 +68,8 @@ void copy_to_pinned(void* to, const void* from, std::int64_t bytes, int threads)
 struct Slot {
   Buffer in, out, results;                 // on the device
   Buffer pinned_in, pinned_out, returned;  // on the host
-  // Around the copy there, the kernels and the copy back; the last one is what the slot's next chunk waits for.
+  // Events around the copy to the device, the kernels and the copy back. The slot's next chunk waits for the last
+  // event.
   Event sends, sent, computes, computed, returns, is_back;
   Chunk chunk;
 };
@@ -121,7 +123,7 @@ struct Ring::State {
   void prepare(const Job& job) {
     const std::int64_t length = std::min(job.length, job.n);
     std::int64_t bytes = 0;
-    for (Slot& slot : slots) {  // other calls may have left buffers that are of no use to this one
+    for (Slot& slot : slots) {  // earlier calls may have left buffers that this call does not use
       if (slot.in.bytes > length * job.in_size) give_back(slot.in);
       if (slot.out.bytes > length * job.out_size) give_back(slot.out);
     }
@@ -135,7 +137,7 @@ struct Ring::State {
       bytes += slot.in.bytes + slot.out.bytes + slot.results.bytes;
     }
     use.device_bytes = std::max(use.device_bytes, bytes);
-    wait_for_all();  // memory is the other streams', too, once the one that it was taken in has come so far
+    wait_for_all();  // the other streams use the memory only after the stream that allocated it has reached this point
   }
 
   // ---- a chunk
@@ -150,7 +152,7 @@ struct Ring::State {
     Slot& slot = slots[static_cast<std::size_t>(number % kSlots)];
     const std::int64_t first = number * job.length;
     const std::int64_t count = std::min(job.length, job.n - first);
-    // Buffers stay from earlier calls: what this job does not have is null.
+    // Buffers remain from earlier calls. Pointers that this job does not use are null.
     slot.chunk = {number,
                   first,
                   count,
@@ -210,7 +212,7 @@ struct Ring::State {
 
 Ring::Ring(const gpu::Policy& policy, std::int64_t device_bytes, int threads) {
   if (device_bytes < 0) {
-    throw Error(Code::invalid_argument, "device_bytes: " + std::to_string(device_bytes) + " is no size");
+    throw Error(Code::invalid_argument, "device_bytes: " + std::to_string(device_bytes) + " is not a valid size");
   }
   if (threads < 0) throw Error(Code::invalid_argument, "threads: " + std::to_string(threads) + " is negative");
   const gpu::CurrentDevice current(policy.device);
@@ -225,7 +227,7 @@ Ring::~Ring() {
     for (Buffer* buffer : {&slot.in, &slot.out, &slot.results}) state_->give_back(*buffer);
     for (const Buffer* buffer : {&slot.pinned_in, &slot.pinned_out, &slot.returned}) (void)cudaFreeHost(buffer->memory);
   }
-  state_.reset();  // streams and events are the device's, too
+  state_.reset();  // streams and events also belong to the device
   gpu::restore_current(before);
 }
 
@@ -235,14 +237,14 @@ std::int64_t Ring::length(std::int64_t in_size, std::int64_t out_size, std::int6
   const std::int64_t wide = std::max(in_size, out_size);
   const std::int64_t most = std::max<std::int64_t>(kChunkBytes / (block * wide), 1);
   if (state_->device_bytes == 0) return most * block;
-  // An eighth is left to what the kernels need besides.
+  // One eighth is reserved for the kernels' other memory.
   const std::int64_t each = kSlots * block * (in_size + out_size);
   const std::int64_t fit = state_->device_bytes / 8 * 7 / each;
   if (fit >= 1) return std::min(fit, most) * block;
-  throw Error(Code::invalid_argument, bytes_text(static_cast<double>(state_->device_bytes)) +
-                                          " of the device's memory do not hold " + std::to_string(kSlots) +
-                                          " chunks: it takes " +
-                                          bytes_text(static_cast<double>(whole_megabytes(each / 7 * 8 + 4))));
+  throw Error(Code::invalid_argument,
+              bytes_text(static_cast<double>(state_->device_bytes)) + " of device memory cannot hold " +
+                  std::to_string(kSlots) +
+                  " chunks; required: " + bytes_text(static_cast<double>(whole_megabytes(each / 7 * 8 + 4))));
 }
 
 void Ring::run(const Job& job) {
@@ -260,7 +262,7 @@ void Ring::run(const Job& job) {
     }
   } catch (...) {
     for (const auto* stream : {&state_->to_device, &state_->compute, &state_->to_host}) {
-      (void)cudaStreamSynchronize(stream->get());  // they use the caller's arrays
+      (void)cudaStreamSynchronize(stream->get());  // the streams use the caller's arrays
     }
     throw;
   }
@@ -273,7 +275,7 @@ gpu::LinkRates Ring::measure_link() {
   constexpr int kCopies = gpu::tuning::kChunks.link_copies;
   const gpu::CurrentDevice current(state_->policy.device);
   State& state = *state_;
-  for (Slot& slot : state.slots) {  // within the limit: the next call takes what it needs again
+  for (Slot& slot : state.slots) {  // stays within the limit: the next call allocates what it needs
     for (Buffer* buffer : {&slot.in, &slot.out, &slot.results}) state.give_back(*buffer);
   }
   Slot& there = state.slots[0];

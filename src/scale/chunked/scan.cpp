@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/chunked/scan.cpp: a scan of the host's array on a GPU: each chunk is a shard, which goes on from those before it on the device.
+// scale/chunked/scan.cpp: scan of a host array on a GPU: each chunk is a shard that continues from the chunks before
+// it.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -21,7 +22,7 @@ using chunked::kExtremes;
 using chunked::kWord;
 
 constexpr std::string_view kLookahead = "cuda.lookahead";
-/// Chunks of other rungs are multiples of this.
+/// Chunk lengths of other rungs are multiples of this.
 constexpr std::int64_t kBlock = gpu::tuning::kChunksOrder.scan_elements;
 
 class ChunkedScan {
@@ -38,18 +39,18 @@ class ChunkedScan {
     detail::ScanCall none = call_;
     none.n = 0;
     policy_.rung =
-        detail::run_scan(policy_, none);  // what cannot run is refused; a shorter last chunk must not change it
+        detail::run_scan(policy_, none);  // refuses unsupported calls; a shorter last chunk must not change this
     const bool by_shards = policy_.rung == kLookahead;
     const std::int64_t block = by_shards ? detail::shard_block(call_.in_type, call_.out_type) : kBlock;
     const std::int64_t length = ring_.length(call_.in_size, call_.out_size, block);
     if (by_shards && call_.n > length) {
-      // What the chunks before one come to, and then those before the next one, in turn.
+      // Two rows in turn: the total of the chunks before the current one, and the total before the next one.
       rows_.emplace(gpu::WorkspaceSize{.scratch = 2 * detail::kRowsBytes}, policy_.device, policy_.stream,
                     *policy_.memory);
       run_from(0, call_.n, length);
       return policy_.rung;
     }
-    // A chunk's work needs the total of those before: one after the other.
+    // A chunk needs the total of the chunks before it, so chunks run one after the other.
     for (std::int64_t first = 0; first < call_.n; first += length) {
       run_from(first, std::min(length, call_.n - first), length);
     }
@@ -103,15 +104,15 @@ class ChunkedScan {
   const detail::ScanCall& call_;
   gpu::Policy policy_;
   const bool checks_;
-  detail::CarryBytes before_{};              // what precedes the chunk that is done next, where that is asked for
-  std::optional<gpu::Workspace> rows_ = {};  // where chunks go on from each other on the device
+  detail::CarryBytes before_{};              // the total before the next chunk, if it is requested
+  std::optional<gpu::Workspace> rows_ = {};  // used if chunks continue from each other on the device
 };
 
 }  // namespace
 
 std::string_view detail::run_scan(const gpu::Chunked& chunked, const gpu::Policy& how, const ScanCall& call) {
   if (!same_or_apart(call.in, call.n * call.in_size, call.out, call.n * call.out_size)) {
-    throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or lie apart");
+    throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or disjoint");
   }
   require_checks(call, how.overflow);
   const BegunScan begun(call);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/shards/group.cpp: GPUs that work together: streams and events of each.
+// scale/shards/group.cpp: the group of GPUs of a call: streams and events of each.
 #include "scale/shards/group.hpp"
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace upsweep::gpu {
 namespace {
 
 void require_members(std::size_t count) {
-  if (count == 0) throw Error(Code::invalid_argument, "a group needs a device at least");
+  if (count == 0) throw Error(Code::invalid_argument, "a group needs a device; none was given");
 }
 
-/// Whether kernels on the current device may use the other one's memory: from here on, if it is possible.
+/// Enables kernels on the current device to access the other device's memory. Returns false if that is not possible.
 bool enable_access(int device, int other) {
   if (device == other) return true;
   int is_possible = 0;
@@ -75,7 +75,7 @@ Group::State::State(std::vector<Policy> all, PeerAccess access)
   };
   for (const Policy& member : members) {
     const CurrentDevice current(member.device);
-    // A device's pool is made when it is first used, which may not be while a stream is captured.
+    // A device's pool is created on first use, which must not happen while a stream is captured.
     if (member.memory == nullptr) const Workspace made({.scratch = 1}, member.device, member.stream);
     buffers.push_back(cleared(kBufferBytes));
     if (values == nullptr) values = cleared(kValueBytes * (std::ssize(members) + 2));
@@ -124,7 +124,7 @@ Policy Group::State::policy_for(Work work, std::size_t member, WorkspaceSize nee
   WorkspaceSize size = made.empty() ? WorkspaceSize{} : made.back()->size();
   if (made.empty() || size.kept < needed.kept || size.scratch < needed.scratch) {
     if (capture_of(policy.stream) != cudaStreamCaptureStatusNone) return policy;
-    // Twice as much, as graphs may have the earlier ones: together they are no more than the last.
+    // Doubles the size. Graphs may still use the earlier workspaces; together these are at most as large as the last.
     const auto grown = [](std::int64_t has, std::int64_t needs) {
       return has < needs ? std::max(needs, 2 * has) : has;
     };
@@ -140,7 +140,7 @@ bool Group::State::has_access(std::size_t member, std::size_t other) const {
   return access_[member * members.size() + other];
 }
 
-// By cudaMemcpyAsync(), which a stream that is captured takes, unlike cudaMemcpyPeerAsync().
+// Uses cudaMemcpyAsync(), which a capturing stream accepts, unlike cudaMemcpyPeerAsync().
 void Group::State::copy(const void* from, void* to, std::int64_t bytes, std::size_t member) const {
   const CurrentDevice current(members[member].device);
   require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, members[member].stream),
@@ -149,7 +149,7 @@ void Group::State::copy(const void* from, void* to, std::int64_t bytes, std::siz
 
 namespace {
 
-/// Whether step() has done what it should.
+/// Returns whether step() succeeded.
 template <class Step>
 bool attempt(Step step) noexcept {
   try {
@@ -162,8 +162,8 @@ bool attempt(Step step) noexcept {
 
 }  // namespace
 
-/// Every member's stream waits for what is in all others', as far as that is possible: this ends a call that has failed, and the
-/// call's own error is the one that its caller gets.
+/// Makes every member's stream wait for the work in all other streams, as far as that is possible. This ends a failed
+/// call; the caller gets the call's own error.
 void Group::State::settle() const noexcept {
   for (std::size_t m = 0; m < members.size(); ++m) {
     if (!attempt([&] { done.record(m); })) continue;
@@ -200,8 +200,8 @@ Group Group::of_policies(std::vector<Policy> members, PeerAccess access) {
   require_members(members.size());
   for (Policy& member : members) {
     const CurrentDevice current(member.device);
-    (void)launch_on(member);     // the stream is of that device
-    member.workspace = nullptr;  // each call has its own
+    (void)launch_on(member);     // the stream belongs to that device
+    member.workspace = nullptr;  // each call has a separate workspace
   }
   Group group;
   group.state_ = std::make_unique<State>(std::move(members), access);

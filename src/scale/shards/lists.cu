@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/shards/lists.cu: reductions of lists over the members of a group: each its own lists, and the part of an earlier member's before them.
+// scale/shards/lists.cu: reductions of lists over the members of a group, including lists that cross shards.
 //
-// A member folds its lists as anywhere, by offsets that count over all shards, the last one cut off where the shard ends; what comes
-// before the first one, the head, is a list of its own. Heads are folded into the list that they belong to by the member that it
-// begins with. So whatever is wrong with offsets is found as anywhere, but whether shards fit together: the first member compares
-// that, and has the first bad list of all.
+// A member folds its lists in the usual way, with offsets that count over all shards. Its last list is clipped at the
+// end of the shard. The elements before its first list, the head, are a separate list. The member in which a list
+// begins folds the heads of later members into that list.
 //
-// Sums of floats need to know which parts of a list have elements: the sum of -0.0 alone is -0.0, the sum of no element is 0.0.
+// A member's kernels therefore find all invalid offsets in the usual way, except whether shards fit together. The first
+// member compares the shards and determines the first bad list of all members.
+//
+// Sums of floats must distinguish which shards of a list have elements. The sum of -0.0 alone is -0.0, but the sum of
+// zero elements is 0.0.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -28,7 +31,7 @@
 namespace upsweep::shards {
 namespace {
 
-/// Where a member's elements and lists are among those of all.
+/// Position of a member's elements and lists among those of all members.
 struct ShardPosition {
   std::int64_t first_element;
   std::int64_t elements;
@@ -38,32 +41,32 @@ struct ShardPosition {
   [[nodiscard]] __host__ __device__ bool has_offsets() const { return lists > 0 || elements > 0; }
 };
 
-/// What its lists come to, in its memory and then in the first one's.
+/// Summary of a member's lists. It is stored in the member's memory and then copied to the first member's.
 struct ListsValue {
-  std::int64_t begin;  ///< of its first list, and the end of its last, over all shards
+  std::int64_t begin;  ///< start of its first list; `end` is the end of its last list; both count over all shards
   std::int64_t end;
   std::int64_t first_list;
   std::int64_t lists;
   bool has_offsets;
-  bool begins_past;  ///< the first list, which may be empty, begins past the shard's end
+  bool begins_past;  ///< the first list, which may be empty, begins past the end of the shard
   gpu::ListsStatus outcome;
 };
 static_assert(sizeof(ListsValue) <= gpu::kValueBytes);
 
-/// What else a member has in the memory that others may read.
+/// The rest of a member's memory that others may read.
 struct ListsBuffer {
-  ListsValue value;               ///< but the first one's, which is where all values go
-  std::int64_t head[2];           ///< the offsets of the one list that the head is, from the shard's first element on
-  std::int64_t tail[2];           ///< the same of what the last list has in the shard
-  gpu::ListsStatus head_outcome;  ///< of no interest: a head is never bad
+  ListsValue value;               ///< not used by the first member, which stores all values elsewhere
+  std::int64_t head[2];           ///< offsets of the one list that is the head, relative to the shard's first element
+  std::int64_t tail[2];           ///< offsets of the shard's elements of the last list
+  gpu::ListsStatus head_outcome;  ///< ignored: a head is never bad
 
-  static constexpr std::int64_t kHeadFold = 128;  ///< bytes from the beginning: what the head comes to
-  static constexpr std::int64_t kFolds = 256;     ///< the same: of later members' heads
+  static constexpr std::int64_t kHeadFold = 128;  ///< offset in bytes of the result of the member's head
+  static constexpr std::int64_t kFolds = 256;     ///< offset in bytes of the results of later members' heads
   static constexpr std::int64_t kFoldsBytes = gpu::kBufferBytes - kFolds;
 };
 static_assert(sizeof(ListsBuffer) <= ListsBuffer::kHeadFold);
 
-/// By one thread: where the member's lists begin and end, its head and its tail.
+/// Determines with one thread where the member's lists begin and end, and its head and tail.
 template <class T>
 __global__ void look_at_ends(const T* offsets, ShardPosition place, std::int64_t* head, std::int64_t* tail,
                              ListsValue* value) {
@@ -88,14 +91,15 @@ __global__ void look_at_ends(const T* offsets, ShardPosition place, std::int64_t
   tail[1] = in_shard(value->end);
 }
 
-/// A head's sum of floats, and whether it has an element that is not null.
+/// A head's sum of floats, and whether the head has an element that is not null.
 template <class T>
 struct SumOfHead {
   T value;
   bool any;
 };
 
-/// By one block: whether there is an element between these bounds that is not null. It ends at the first row that has one.
+/// Returns whether an element between these bounds is not null. One thread block executes it and stops at the first row
+/// that has one.
 constexpr unsigned kLookThreads = gpu::tuning::kShards.look_threads;
 __device__ bool has_element(const std::int64_t* bounds, const impl::segmented_reduce::Booleans& valid) {
   for (std::int64_t row = bounds[0]; row < bounds[1]; row += kLookThreads) {
@@ -109,7 +113,8 @@ __global__ void note_elements(const std::int64_t* head, impl::segmented_reduce::
   const bool any = has_element(head, valid);
   if (threadIdx.x == 0) sum->any = any;
 }
-/// *total ← *total, which is the sum of the tail, + those of the heads. Parts without elements take no part.
+/// *total ← *total + the sums of the heads, where *total is the sum of the tail. Heads and tails without elements are
+/// skipped.
 template <class T>
 __global__ void append_sums(T* total, const SumOfHead<T>* heads, std::int64_t count, const std::int64_t* tail,
                             impl::segmented_reduce::Booleans valid) {
@@ -124,10 +129,10 @@ __global__ void append_sums(T* total, const SumOfHead<T>* heads, std::int64_t co
   *total = any ? sum : T{0};
 }
 
-/// The first bad list of all. Where a start is called negative, the list begins before its shard.
+/// Determines the first bad list of all members. If a start is reported as negative, the list begins before its shard.
 __global__ void conclude(const std::byte* values, std::size_t members, std::int64_t elements,
                          gpu::ListsStatus* status) {
-  const ListsValue* last = nullptr;  // that has lists
+  const ListsValue* last = nullptr;  // the last member that has lists
   const auto last_list = [&] { return last->first_list + last->lists - 1; };
   for (std::size_t m = 0; m < members; ++m) {
     const auto& value = *reinterpret_cast<const ListsValue*>(values + m * gpu::kValueBytes);
@@ -165,7 +170,7 @@ std::vector<ShardPosition> places_of(const std::vector<detail::SegmentedReduceCa
   return places;
 }
 
-/// What a member has of a list that begins in an earlier one: the number-th such part.
+/// The elements that a member has of a list that begins in an earlier member; `number` counts these heads per list.
 struct Head {
   std::size_t member;
   std::size_t owner;
@@ -173,7 +178,7 @@ struct Head {
 };
 std::vector<Head> heads_of(const std::vector<ShardPosition>& places) {
   std::vector<Head> heads;
-  std::size_t owner = places.size();  // none yet
+  std::size_t owner = places.size();  // not known yet
   std::int64_t number = 0;
   for (std::size_t m = 0; m < places.size(); ++m) {
     if (owner < places.size() && places[m].elements > 0) heads.push_back({m, owner, number++});
@@ -188,11 +193,11 @@ void require_shard(const gpu::Policy& policy, const detail::SegmentedReduceCall&
   const Lists& lists = call.lists;
   if (lists.has_size || !lists.are_adjacent() || lists.valid.is_given()) {
     throw Error(Code::unsupported,
-                "lists that cross shards are given by offsets, and none of them is null (elements may be)");
+                "lists that cross shards must be given by offsets and must not be null (elements may be null)");
   }
   require_checks(call, policy.overflow);
   if (policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type)) {
-    throw Error(Code::unsupported, "sums of lists that cross shards wrap around, and cannot be checked");
+    throw Error(Code::unsupported, "sums of lists that cross shards wrap and cannot be checked for overflow");
   }
   detail::require_lists(Lists::by_offsets<std::int64_t>(nullptr, lists.count), call.n, detail::ArraysAre::to_come);
   detail::require_array(call.in, call.n, "content");
@@ -206,7 +211,7 @@ void require_shard(const gpu::Policy& policy, const detail::SegmentedReduceCall&
   gpu::require_device_array(call.out, lists.count, policy.device, "output");
 }
 
-/// A call, in steps.
+/// A reduction of lists, in steps.
 class ListsFold {
  public:
   ListsFold(const gpu::Group::State& state, detail::ShardLists& lists)
@@ -216,11 +221,12 @@ class ListsFold {
     }
     const std::int64_t most = ListsBuffer::kFoldsBytes / head_bytes() + 1;
     if (std::ssize(calls_) > most) {
-      throw Error(Code::unsupported, "lists of such elements lie in " + std::to_string(most) + " shards at most");
+      throw Error(Code::unsupported, "lists of this element type support " + std::to_string(most) + " shards or fewer");
     }
   }
 
-  /// The lists of all members, and the outcome into *status. Returns the rung of the first that has lists.
+  /// Reduces the lists of all members and writes the outcome into *status. Returns the rung of the first member that
+  /// has lists.
   std::string_view run(gpu::ListsStatus* status) {
     std::string_view rung = "none";
     for (std::size_t m = calls_.size(); m-- > 0;) {
@@ -253,7 +259,7 @@ class ListsFold {
       throw Error(status.code, shard + detail::invalid_list(status.code, list, bad.start, bad.stop, 0), list);
     }
     const char* const fault = status.code == Code::index_out_of_range ? "does not begin in the shard"
-                              : status.code == Code::stop_past_end ? "goes past the last element that it may have"
+                              : status.code == Code::stop_past_end ? "extends past its last valid element"
                                                                    : "does not end where the next shard's lists begin";
     const auto range = [](std::int64_t first, std::int64_t stop) {
       return "[" + std::to_string(first) + ", " + std::to_string(stop) + ")";
@@ -273,30 +279,30 @@ class ListsFold {
   [[nodiscard]] void* buffer_at(std::size_t m, std::int64_t bytes) const {
     return static_cast<std::byte*>(state_.buffers[m]->get()) + bytes;
   }
-  /// Where the owner of its list finds what a head comes to.
+  /// Returns where the owner of a head's list finds the result of the head.
   [[nodiscard]] void* place_of(const Head& head) const {
     return buffer_at(head.owner, ListsBuffer::kFolds + head.number * head_bytes());
   }
   [[nodiscard]] std::int64_t head_bytes() const {
     if (lists_.heads != nullptr) return lists_.heads->bytes;
-    return adds_floats() ? 2 * calls_[0].out_size : calls_[0].out_size;  // a SumOfHead, or an element
+    return adds_floats() ? 2 * calls_[0].out_size : calls_[0].out_size;  // a SumOfHead, or one element
   }
-  /// Without an initial value: see SumOfHead.
+  /// Returns whether the call is a sum of floats without an initial value: see SumOfHead.
   [[nodiscard]] bool adds_floats() const { return calls_[0].empty_is_zero; }
-  /// f(T{}) by the type of such sums.
+  /// Calls f(T{}) with the type of such sums.
   template <class F>
   void visit_sum(F f) const {
     if (calls_[0].out_type == Type::float32) return f(float{});
     f(double{});
   }
-  /// Puts a kernel of one block that looks for elements into a member's stream.
+  /// Enqueues into a member's stream a kernel of one block that searches for elements.
   template <class... Parameters, class... Arguments>
   void look(std::size_t m, void (*kernel)(Parameters...), Arguments... arguments) const {
     const gpu::detail::Grid grid{.blocks = 1, .threads = kLookThreads, .stream = state_.members[m].stream};
     gpu::require(gpu::detail::launch(grid, kernel, arguments...), "launching a kernel");
   }
 
-  /// Of a member: its lists, as far as they are its own. Returns the rung, if it has lists.
+  /// Folds a member's own lists. Returns the rung if the member has lists.
   std::string_view fold(std::size_t m) {
     const gpu::Policy& policy = state_.members[m];
     const gpu::CurrentDevice current(policy.device);
@@ -312,7 +318,7 @@ class ListsFold {
     call.status = &value_near(m)->outcome;
     return run(m, call);
   }
-  /// A member's head, for the one with the list that it belongs to.
+  /// Folds a member's head for the member that owns the list.
   void fold_head(const Head& head) {
     const gpu::CurrentDevice current(state_.members[head.member].device);
     detail::SegmentedReduceCall call = calls_[head.member];
@@ -324,7 +330,7 @@ class ListsFold {
       call.device = lists_.heads->fold;
     } else {
       call.init = lists_.identity;
-      call.empty_is_zero = false;  // of no elements the identity, whatever the type
+      call.empty_is_zero = false;  // zero elements give the identity, for every type
     }
     call.status = &buffer_of(head.member)->head_outcome;
     gpu::in_shard(head.member, [&] { (void)run(head.member, call); });
@@ -341,7 +347,7 @@ class ListsFold {
     return run_segmented_reduce(state_.policy_for(gpu::Work::lists, m, needed), call);
   }
 
-  /// What of a member's last list lies in later shards.
+  /// Folds the elements of a member's last list that are stored in later shards into its result.
   void append_heads(std::size_t m) {
     std::int64_t count = 0;
     for (const Head& head : heads_) {
@@ -358,10 +364,10 @@ class ListsFold {
     append(m, static_cast<std::byte*>(call.out) + (places_[m].lists - 1) * call.out_size, count);
     state_.taken.record(m);
     for (const Head& head : heads_) {
-      if (head.owner == m) state_.taken.wait_for(m, head.member);  // before the next call's heads
+      if (head.owner == m) state_.taken.wait_for(m, head.member);  // before the heads of the next call
     }
   }
-  /// *total ← *total ⊕ the heads that lie in the member's buffer.
+  /// *total ← *total ⊕ the heads in the member's buffer.
   void append(std::size_t m, void* total, std::int64_t heads) const {
     const void* const folds = buffer_at(m, ListsBuffer::kFolds);
     if (lists_.heads != nullptr) {
@@ -381,7 +387,7 @@ class ListsFold {
     call.n = heads;
     call.out = total;
     call.init_at = total;
-    const gpu::Policy policy = state_.members[m].with_rung({});  // one that is asked for is of the lists' ladder
+    const gpu::Policy policy = state_.members[m].with_rung({});  // a requested rung names a rung of the list ladder
     const gpu::WorkspaceSize needed = reduce_workspace(policy, call);
     run_reduce(state_.policy_for(gpu::Work::reduction, m, needed).with_rung({}), call);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/shards/member_threads.hpp: a thread for each member of a group, kept from call to call, for work that waits on its device.
+// scale/shards/member_threads.hpp: one thread per member of a group, kept from call to call, for work that waits on a
+// device.
 #pragma once
 
 #include <condition_variable>
@@ -12,7 +13,7 @@
 
 namespace upsweep::shards {
 
-/// The first member's is the calling thread. A new thread's first call of CUDA takes 100 us and more.
+/// The calling thread serves the first member. The first CUDA call of a new thread takes 100 us or more.
 class MemberThreads {
  public:
   MemberThreads() = default;
@@ -27,7 +28,7 @@ class MemberThreads {
   MemberThreads(const MemberThreads&) = delete;
   MemberThreads& operator=(const MemberThreads&) = delete;
 
-  /// work(m) of every member, which must not throw, at the same time. `members` is always the same.
+  /// Runs work(m) for every member at the same time. It must not throw. `members` is the same in every call.
   void run(std::size_t members, const std::function<void(std::size_t)>& work) {
     const std::lock_guard one_call(calling_);
     while (threads_.size() + 1 < members) {
@@ -65,8 +66,8 @@ class MemberThreads {
   std::condition_variable begin_;
   std::condition_variable done_;
   const std::function<void(std::size_t)>* work_ = nullptr;
-  std::size_t left_ = 0;     ///< members whose work is not done
-  std::uint64_t round_ = 0;  ///< calls so far
+  std::size_t left_ = 0;     ///< members whose work is not finished
+  std::uint64_t round_ = 0;  ///< number of calls so far
   bool ends_ = false;
   std::vector<std::thread> threads_;
 };

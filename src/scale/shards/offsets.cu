@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/shards/offsets.cu: offsets of the lists of a group's members: what their lengths add up to, then offsets that go on from there.
+// scale/shards/offsets.cu: offsets of the lists of a group's members: sums of lengths, then offsets that continue from
+// them.
 //
-// A member's lengths are the sum of its stops less that of its starts, or, where stops are the starts one place on, the last stop
-// less the first start: all modulo 2^64, so that they are wrong where a list is bad or the sum leaves int64. Then the offsets of that
-// member or an earlier one say so, which are checked as they are written, and what comes after does not count.
+// The total length of a member's lists is the sum of its stops minus the sum of its starts. If the stops are the starts
+// shifted by one, it is the last stop minus the first start. All arithmetic is modulo 2^64, so the total is wrong if a
+// list is bad or the sum exceeds int64. In that case the offsets of this member or an earlier member report it, because
+// they are checked while they are written. The results after that point are ignored.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -22,16 +24,16 @@
 namespace upsweep::shards {
 namespace {
 
-/// What a member's lists come to.
+/// Summary of a member's lists.
 struct OffsetsValue {
-  std::int64_t stops;  ///< the sums of both
+  std::int64_t stops;  ///< sum of the stops; `starts` is the sum of the starts
   std::int64_t starts;
   std::int64_t begin;  ///< the first offset
   gpu::OffsetsStatus outcome;
 };
 static_assert(sizeof(OffsetsValue) <= gpu::kValueBytes);
 
-/// Of all members, in the first one's memory.
+/// The summaries of all members, in the first member's memory.
 struct Values {
   std::byte* first;
 
@@ -49,7 +51,7 @@ __global__ void begin_members(Values values, std::size_t members) {
   }
 }
 
-/// The first bad list of all, or the total.
+/// Writes the status of the first bad list of all members, or the total.
 __global__ void conclude(Values values, std::size_t members, gpu::OffsetsStatus* status) {
   std::size_t m = 0;
   while (m + 1 < members && values[m].outcome.first_bad == kNoIndex) ++m;
@@ -62,7 +64,7 @@ void require_memory(const gpu::Policy& policy, const detail::OffsetsCall& call) 
   if (call.n > 0) gpu::require_device_memory(call.stops, policy.device, "stops");
 }
 
-/// Into *sum, in the member's stream.
+/// Enqueues the sum into *sum, in the member's stream.
 template <class T>
 void add_up(const gpu::Group::State& state, std::size_t member, const T* bounds, gpu::Length n, std::int64_t* sum) {
   using Sum = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
@@ -77,7 +79,7 @@ void add_up_lengths(const gpu::Group::State& state, std::size_t member, const de
   visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) {
     const T* const starts = static_cast<const T*>(call.starts);
     const T* const stops = static_cast<const T*>(call.stops);
-    // Where the last one is known only on the device all are added up.
+    // If only the device has the number of lists, the host does not have the last stop, and all are summed.
     const bool are_adjacent =
         call.n > 0 && call.n_at == nullptr && Lists::by_bounds(starts, stops, call.n).are_adjacent();
     gpu::Length n = are_adjacent ? 1 : call.n;
@@ -87,7 +89,7 @@ void add_up_lengths(const gpu::Group::State& state, std::size_t member, const de
   });
 }
 
-/// Throws for the bad list.
+/// Throws the Error of the bad list.
 [[noreturn]] void throw_bad_list(const gpu::Group::State& state, const std::vector<detail::OffsetsCall>& calls,
                                  const gpu::OffsetsStatus& status) {
   std::size_t m = calls.size() - 1;
@@ -99,7 +101,8 @@ void add_up_lengths(const gpu::Group::State& state, std::size_t member, const de
   detail::no_such_value();
 }
 
-/// Each member's offsets, and their outcomes in the first one's memory. Returns the rung of the first that has lists.
+/// Writes each member's offsets, and their outcomes into the first member's memory. Returns the rung of the first
+/// member that has lists.
 std::string_view write_offsets(const gpu::Group::State& state, std::vector<detail::OffsetsCall>& calls) {
   const Values values{static_cast<std::byte*>(state.values->get())};
   std::string_view rung;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/shards/one_thread.cuh: puts kernels of one thread into a member's stream, which compare what members have found.
+// scale/shards/one_thread.cuh: launches one-thread kernels, which compare the members' results, in a member's stream.
 #pragma once
 
 #include "cuda/check.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/shards/reduce.cpp: a value of each member of a group, of its shard, folded in their order by the first one.
+// scale/shards/reduce.cpp: reduces each member's shard to a value; the first member folds the values in order.
 #include <cstddef>
 #include <mutex>
 #include <string>
@@ -26,7 +26,7 @@ void detail::run_fold(const gpu::Group& group, const ValueOfShard& value, const 
   state.run([&] {
     std::vector<std::size_t> giving;
     for (std::size_t m = 0; m < state.members.size(); ++m) {
-      // In the order of the array; shards without a value are left out.
+      // In the order of the array; shards without a value are omitted.
       void* const to = static_cast<std::byte*>(state.values->get()) + totals.out_size * last.n;
       void* const near = m == 0 || state.has_access(m, 0) ? to : state.buffers[m]->get();
       if (!gpu::in_shard(m, [&] { return value(m, state.members[m], near); })) continue;
@@ -34,7 +34,7 @@ void detail::run_fold(const gpu::Group& group, const ValueOfShard& value, const 
       if (near != to) state.copy(near, to, totals.out_size, m);
       ++last.n;
     }
-    // Once all have begun, as waiting for one takes the host a few microseconds.
+    // Only after all members have started, because each wait takes the host a few microseconds.
     for (const std::size_t m : giving) state.give(m);
     run_reduce(group, 0, last);
     state.release();
@@ -50,8 +50,8 @@ std::string_view detail::run_reduce(const gpu::Group& group, std::size_t member,
 void detail::require_members(const gpu::Group& group, std::size_t shards) {
   const auto members = static_cast<std::size_t>(group.size());
   if (shards == members) return;
-  throw Error(Code::invalid_argument, std::to_string(shards) + " shards are given for a group of " +
-                                          std::to_string(members) + " devices: each needs one");
+  throw Error(Code::invalid_argument, std::to_string(shards) + " shards for a group of " + std::to_string(members) +
+                                          " devices: the numbers must be equal");
 }
 
 }  // namespace upsweep

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/shards/scan.cu: a scan over the members of a group: the aggregates of all tiles, what they come to from member to member, results.
+// scale/shards/scan.cu: a scan over the members of a group: aggregates of all tiles, their prefixes across members,
+// results.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 namespace upsweep::shards {
 namespace {
 
-/// f(std::type_identity<gpu::detail::ScanProblem<…>>{}) for these types; the operator makes no difference.
+/// Calls f(std::type_identity<gpu::detail::ScanProblem<…>>{}) for these types; the operator does not matter.
 template <class F>
 std::int64_t with_problem(Type in, Type out, F f) {
   return visit_type(in, [&]<class In>(std::type_identity<In>) {
@@ -33,7 +34,7 @@ std::int64_t with_problem(Type in, Type out, F f) {
 
 constexpr std::string_view kRung = "cuda.lookahead";
 
-// What a custom operator brings, of the library's own.
+// The library's own functions; a custom operator supplies its own.
 
 const char* refusal(int device) noexcept { return gpu::lookahead_refusal(device); }
 std::int64_t workspace(const detail::ScanCall& call) noexcept {
@@ -59,17 +60,17 @@ void require_shard(const gpu::Policy& policy, const detail::ScanCall& call, cons
                    const std::string& which) {
   const char* reason = custom == nullptr ? compiled_refusal(call.op, call.in_type, call.out_type) : nullptr;
   if (reason == nullptr) reason = kernels_of(custom).refusal(policy.device);
-  if (!policy.rung.empty() && policy.rung != kRung) reason = "runs by cuda.lookahead alone";
+  if (!policy.rung.empty() && policy.rung != kRung) reason = "supports only rung cuda.lookahead";
   require_checks(call, policy.overflow);
   if (policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type)) {
-    reason = "lets sums wrap around, and cannot check them";
+    reason = "wraps sums on overflow and cannot check them";
   }
   if (reason != nullptr) {
     throw Error(Code::unsupported, "a scan of shards on device " + std::to_string(policy.device) + ": " + reason);
   }
   if (!detail::same_or_apart(call.in, call.n * call.in_size, call.out, call.n * call.out_size)) {
     throw Error(Code::invalid_argument,
-                "input and output" + which + " overlap: they must be the same array or lie apart");
+                "input and output" + which + " overlap: they must be the same array or disjoint");
   }
   if (call.n_at != nullptr) gpu::require_device_memory(call.n_at, policy.device, ("the length" + which).c_str());
   if (call.n == 0) return;
@@ -77,13 +78,13 @@ void require_shard(const gpu::Policy& policy, const detail::ScanCall& call, cons
   gpu::require_device_memory(call.out, policy.device, ("output" + which).c_str());
 }
 
-/// What a member's groups come to, in memory that others may read.
+/// Aggregates of a member's groups, in memory that other members may read.
 struct GivenGroups {
   void* memory;
   std::int64_t bytes;
 };
 
-/// Of all members but the last, which gives none.
+/// Returns the buffers of all members except the last, which passes nothing on.
 std::vector<GivenGroups> buffers_for_groups(const gpu::Group::State& state, std::span<const detail::ScanCall> calls,
                                             const detail::DeviceShards* custom) {
   std::vector<GivenGroups> groups;
@@ -95,8 +96,8 @@ std::vector<GivenGroups> buffers_for_groups(const gpu::Group::State& state, std:
   return groups;
 }
 
-/// An initial value in device memory is the caller's, which other devices may not reach: they have it by way of the group's memory, in
-/// the first member's stream before what it gives.
+/// Copies an initial value in device memory to the group's memory. The value belongs to the caller, and other devices
+/// may not have access to it. The copy runs in the first member's stream before its results are passed on.
 void give_init(const gpu::Group::State& state, const detail::ScanCall& call) {
   if (call.init_at != nullptr) state.copy(call.init_at, state.initial(), call.out_size, 0);
 }
@@ -106,7 +107,7 @@ void take_init(const gpu::Group::State& state, const detail::ScanCall& call, std
   scan.begin_with(state.reach(0, state.initial(), member, scan.init_buffer(), call.out_size));
 }
 
-/// What is read in device memory lies outside of all outputs, as a device may be several members.
+/// Requires that values read from device memory are outside all outputs, because one device may be several members.
 void require_values(const gpu::Group::State& state, std::span<const detail::ScanCall> calls) {
   const void* const init_at = calls[0].init_at;
   if (init_at != nullptr) {
@@ -121,7 +122,7 @@ void require_values(const gpu::Group::State& state, std::span<const detail::Scan
   }
 }
 
-/// Each member's scan, after the groups of all members before it.
+/// Runs each member's scan, after the groups of all members before it.
 void scan_all(const gpu::Group::State& state, std::span<const detail::ScanCall> calls,
               const std::vector<detail::ShardScan>& members, const std::vector<GivenGroups>& groups) {
   for (std::size_t m = 0; m < members.size(); ++m) {
@@ -138,7 +139,7 @@ void scan_all(const gpu::Group::State& state, std::span<const detail::ScanCall> 
     members[m].scan(before);
     if (m > 0 && reads_init) state.taken.record(m);
   }
-  // Before the next call puts others there, or what follows in the first one's stream another initial value.
+  // The next call overwrites the groups, and later work in the first member's stream may overwrite the initial value.
   for (std::size_t m = 1; m < members.size(); ++m) {
     for (std::size_t j = 0; j < m; ++j) state.taken.wait_for(m, j);
   }
@@ -158,7 +159,7 @@ struct detail::ShardScan::State {
     call.launch = &memory.launch();
   }
 
-  static constexpr int kBuffers = 3;  ///< of the scratch, then the groups
+  static constexpr int kBuffers = 3;  ///< buffers of the scratch; the groups follow
 
   gpu::Policy policy;
   ScanCall call;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/shards/scan_kernels.cu: the steps of a shard's scan for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+// scale/shards/scan_kernels.cu: the steps of a shard's scan for one element type, UPSWEEP_ELEMENT. Compiled once per
+// type.
 #include "scale/shards/steps.cuh"
 
 namespace upsweep::shards {

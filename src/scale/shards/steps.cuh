@@ -7,7 +7,7 @@
 
 namespace upsweep::shards {
 
-/// Runs a step of a call whose elements are of type In: compiled once per type, in scan_kernels.cu.
+/// Runs a step of a call whose elements have type In. It is compiled once per type, in scan_kernels.cu.
 template <class In>
 Status step_from(const detail::ScanCall& call, const detail::ShardStep& step) noexcept;
 

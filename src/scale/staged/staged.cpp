@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/staged/staged.cpp: calls on the host's arrays by way of gpu::Staging, and the carry from one chunk to the next.
+// scale/staged/staged.cpp: calls on host arrays that run on a GPU through gpu::Staging, and the carry between chunks.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace {
 
 using cpu::Int128;
 
-/// The minimum or maximum of elements on the device.
+/// Returns the minimum or maximum of elements on the device.
 template <class T>
 T extreme_of(Operator op, ConstArray in, const gpu::Policy& policy) {
   Carry carry(in.type);
@@ -28,11 +28,12 @@ T extreme_of(Operator op, ConstArray in, const gpu::Policy& policy) {
   return value;
 }
 
-/// The carry after a scan whose last output, of an input that ends with `element`, has been computed elsewhere. `last`: null where
-/// nothing precedes that element in an exclusive scan, whose output, 0.0 of sums, does not enter any sum.
+/// Updates the carry after a scan that was computed elsewhere. `last` is the scan's last output, for an input that ends
+/// with `element`. `last` is null if nothing precedes that element in an exclusive scan. That scan's output, 0.0 for
+/// sums, does not enter any sum.
 void advance(Carry& carry, const ScanOptions& options, ConstArray element, const void* last) {
   carry = last != nullptr ? Carry::of(carry.type(), last) : Carry(carry.type());
-  // An exclusive scan's last output does not hold the last element yet.
+  // The last output of an exclusive scan does not include the last element.
   if (options.exclusive) (void)dynamic::reduce(seq, options.op, element, carry);
 }
 
@@ -65,7 +66,7 @@ bool Staged::State::sums_fit(ConstArray in, const Carry& carry) {
 void Staged::State::require_fit(ConstArray in, const Carry& carry) {
   if (sums_fit(in, carry)) return;
   throw Error(Code::unsupported, "sums may not fit " + std::string(name(carry.type())) +
-                                     ", which is not checked on a GPU: sum in a wider type, let a scan wrap around, "
+                                     ", which is not checked on a GPU: sum in a wider type, allow a scan to wrap, "
                                      "or compute on the CPU");
 }
 
@@ -87,7 +88,7 @@ const gpu::ChunkedUse& Staged::use() const { return state_->chunked.use(); }
 gpu::LinkRates Staged::measure_link() const { return state_->chunked.measure_link(); }
 
 std::string_view Staged::scan(Overflow overflow, const ScanOptions& options, ConstArray in, Array out, Carry& carry) {
-  // In place, outputs take the place of the last element.
+  // In place, outputs overwrite the last element.
   std::array<std::byte, sizeof(std::int64_t)> element{};
   const std::int64_t size = size_of(in.type);
   const detail::ScanCall call = scan_call(options, in, out, carry);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/staged/staged.hpp: what a Staged keeps from call to call.
+// scale/staged/staged.hpp: the state that a Staged keeps from call to call.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace upsweep::dynamic {
 
 struct Staged::State {
-  std::string rung;  // what is asked for; once a chunk has run, all others run it too
+  std::string rung;  // the requested rung; after the first chunk, the rung that all other chunks also run
   gpu::Staging staging;
   gpu::Chunked chunked;
 
@@ -22,16 +22,16 @@ struct Staged::State {
     rung = ran;
     return ran;
   }
-  /// Of a chunk that is nothing to the others: lists with nulls and lists without are different rungs'.
+  /// Runs a chunk that does not affect the others: lists with nulls and lists without nulls use different rungs.
   template <class Run>
   std::string_view run_alone(Run run_it) {
     std::string_view ran;
     staging.compute([&](const gpu::Policy& policy) { ran = run_it(policy.with_rung(rung)); });
     return ran;
   }
-  /// Whether sums of these elements, on the device, fit after what precedes them in whatever order.
+  /// Returns whether sums of these elements, on the device, fit after the preceding total in any order.
   bool sums_fit(ConstArray in, const Carry& carry);
-  /// Throws unsupported where they might not.
+  /// Throws unsupported if they may not fit.
   void require_fit(ConstArray in, const Carry& carry);
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/staged/staged_lists.cpp: calls on lists of the host by way of gpu::Staging: all that a call reads goes there, in turn.
+// scale/staged/staged_lists.cpp: calls on host lists through gpu::Staging. The arrays that a call reads are copied in
+// turn.
 #include <cstddef>
 #include <vector>
 
@@ -11,7 +12,7 @@
 namespace upsweep::dynamic {
 namespace {
 
-/// An output on the device.
+/// An output array on the device.
 struct Buffer {
   int slot;
   void* there;
@@ -38,7 +39,7 @@ class Arrays {
     lists.valid = send(lists.valid);
     if (lists.has_size) return lists;
     const std::int64_t size = size_of(lists.type);
-    if (lists.count == 0) {  // whose offsets, of which there is one, may not even be there
+    if (lists.count == 0) {  // the single offset may not even exist
       constexpr std::int64_t kOffsets[2] = {};
       lists.starts = send(kOffsets, sizeof kOffsets);
       lists.stops = static_cast<const std::byte*>(lists.starts) + size;
@@ -64,7 +65,7 @@ class Arrays {
   int slot_ = 0;
 };
 
-/// Columns of content, each with a buffer for what is moved of it.
+/// Columns of content, each with a buffer for the elements that are moved.
 class Columns {
  public:
   Columns(Arrays& arrays, std::span<const ContentColumn> here) : arrays_(arrays), here_(here) {
@@ -75,7 +76,7 @@ class Columns {
     }
   }
   [[nodiscard]] std::span<const ContentColumn> all() const { return there_; }
-  /// The first elements of every output.
+  /// Copies the first elements of every output to the host.
   void fetch(std::int64_t elements) {
     for (std::size_t i = 0; i < here_.size(); ++i) {
       arrays_.fetch(here_[i].out, buffers_[i], elements * here_[i].element_size);
@@ -91,7 +92,8 @@ class Columns {
 
 std::int64_t bytes_of(const Array& array) { return array.length * size_of(array.type); }
 
-/// Offsets that go back where a list is null make others overlap, whose outputs a device would write at the same time.
+/// Decreasing offsets are allowed where a list is null, but then other lists overlap. A device would write their
+/// outputs concurrently.
 void require_in_order(const Lists& lists, std::int64_t content) {
   if (!lists.valid.is_given() || lists.has_size) return;
   visit_bounds(lists, [&](auto bounds) {
@@ -108,8 +110,8 @@ bool checks(Overflow overflow, Operator op, ConstArray content) {
   return overflow == Overflow::checked && op == Operator::add && content.length > 0;
 }
 
-/// run(policy, lists, content, out), all on the device, of an output as long as the content. Where no list writes there is what is at
-/// `before`, on the device, or zero.
+/// Calls run(policy, lists, content, out), with all arguments on the device, for an output as long as the content.
+/// Elements that no list writes are copied from `before`, on the device, or set to zero.
 template <class State, class Run>
 std::string_view run_parallel(State& state, Arrays& arrays, const Lists& lists, ConstArray content, Array out,
                               const void* before, Run run_it) {
@@ -125,7 +127,7 @@ std::string_view run_parallel(State& state, Arrays& arrays, const Lists& lists, 
   return ran;
 }
 
-/// run(policy, lists, out), of an output with an element for each list.
+/// Calls run(policy, lists, out) for an output with one element per list.
 template <class State, class Run>
 std::string_view run_per_list(State& state, Arrays& arrays, const Lists& lists, Array out, Run run_it) {
   const Lists lists_there = arrays.send(lists);
@@ -137,7 +139,7 @@ std::string_view run_per_list(State& state, Arrays& arrays, const Lists& lists, 
   return ran;
 }
 
-/// `lists`: null where there are none.
+/// `lists`: null if there are no lists.
 template <class State>
 Selected run_select(State& state, const Lists* lists, const Mask& mask, std::int64_t* out_offsets,
                     std::span<const SelectColumn> columns) {
@@ -167,7 +169,7 @@ std::string_view Staged::segmented_reduce(Overflow overflow, Operator op, const 
   Arrays arrays(state_->staging);
   const ConstArray content_there = arrays.send(content);
   const Mask valid_there = arrays.send(valid);
-  // Exact sums take longer than those that need no check.
+  // Exact sums take longer than sums that need no check.
   const bool may_not_fit = checks(overflow, op, content) && !state_->sums_fit(content_there, carry_of(out.type, init));
   const Overflow needed = may_not_fit ? Overflow::checked : Overflow::wrap;
   return run_per_list(*state_, arrays, lists, out,
@@ -205,7 +207,7 @@ std::string_view Staged::segmented_scan(Overflow overflow, const ScanOptions& op
 std::string_view Staged::segmented_sort(const Lists& lists, ConstArray content, Array out, const SortOptions& options) {
   Arrays arrays(state_->staging);
   const ConstArray content_there = arrays.send(content);
-  const bool is_parallel = out.length == content.length;  // refused otherwise
+  const bool is_parallel = out.length == content.length;  // a mismatch is refused later
   return run_parallel(*state_, arrays, lists, content, out, is_parallel ? content_there.data : nullptr,
                       [&](const gpu::Policy& policy, const Lists& lists_there, Array out_there) {
                         return dynamic::segmented_sort(policy, lists_there, content_there, out_there, options);

@@ -23,7 +23,7 @@ namespace {
 constexpr ValueType kBoolean{ValueKind::boolean};
 constexpr ValueType kReal{ValueKind::real};
 
-// The constants of an IN list that are compared one by one. Where a list has more, each value is looked up.
+// Maximum number of IN constants that are compared one by one. A longer list uses a lookup.
 constexpr std::size_t kMostCompared = query::tuning::kMembers.most_compared;
 
 bool is_literal(const Node& a) { return a->op == Op::literal; }
@@ -35,7 +35,7 @@ bool is_number(const std::string& string) {
   return error == std::errc() && end == string.data() + string.size();
 }
 
-/// What is wrong with an operator between these, and what to do where that is known.
+/// Describes why an operator is not defined between these operands, with a hint if one is known.
 std::string undefined_between(std::string_view what, const Node& a, const Node& b) {
   std::string message = fmt::format("{} is not defined between {} and {}", what, name(a->type), name(b->type));
   for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
@@ -102,7 +102,7 @@ std::set<int> columns_of(const std::vector<Node>& nodes) {
 }
 
 std::string_view why_text(ValueType type) {
-  return type.kind == ValueKind::text ? "; a column of CSV is text where one of its cells is not a number" : "";
+  return type.kind == ValueKind::text ? "; a CSV column is text if one of its cells is not a number" : "";
 }
 
 std::string name(ValueType type) {
@@ -110,7 +110,7 @@ std::string name(ValueType type) {
                                          : std::string(upsweep::name(type.kind));
 }
 
-// ---------------------------------------------------------------------------------------------------------------- atoms
+// --------------------------------------------------------------------------------------------------------------- atoms
 
 Node Builder::make(Expression expression) {
   const std::string key = identity(expression);
@@ -135,7 +135,7 @@ Node Builder::text(const std::string& string, int location) {
 }
 Node Builder::null(int location) { return make({.op = Op::null, .location = location}); }
 
-// ----------------------------------------------------------------------------------------------------------- conversions
+// --------------------------------------------------------------------------------------------------------- conversions
 
 Node Builder::convert(const Node& a, ValueType type) {
   if (a->type == type) return a;
@@ -172,24 +172,24 @@ ValueType Builder::common_type(const Node& a, const Node& b, int location, const
 Node Builder::condition(const Node& a, const char* where) {
   if (is_null_literal(a)) return convert(a, kBoolean);
   if (a->type.kind != ValueKind::boolean)
-    refuse(a->location, fmt::format("{} needs a condition, and this is {}", where, name(a->type)));
+    refuse(a->location, fmt::format("{} requires a condition, but this is {}", where, name(a->type)));
   return a;
 }
 
-// ----------------------------------------------------------------------------------------------------------- arithmetic
+// ---------------------------------------------------------------------------------------------------------- arithmetic
 
 Node Builder::negate(const Node& a, int location) {
   if (is_null_literal(a)) return a;
   if (!is_numeric(a->type))
     refuse(location, fmt::format("- is not defined for {}{}", name(a->type), why_text(a->type)));
-  // 0 - a would make a float's 0 of another sign.
+  // 0 - a would return a float zero of the wrong sign.
   if (a->type.kind == ValueKind::real) return computed(Op::multiply, real(-1, location), a, a->type, location);
   return computed(Op::subtract, exact(0, a->type, location), a, a->type, location);
 }
 
 Node Builder::arithmetic(Op op, const Node& a, const Node& b, int location) {
   const Node result = typed_arithmetic(op, a, b, location);
-  // So that it is of whatever type is needed, as its operand was; unless the other one may fail.
+  // The result is an untyped NULL like its operand, so it adopts any required type. Not if the other operand may fail.
   const bool is_null = (is_null_literal(a) && !b->can_fail) || (is_null_literal(b) && !a->can_fail);
   return is_null ? convert(null(location), result->type) : result;
 }
@@ -197,7 +197,7 @@ Node Builder::arithmetic(Op op, const Node& a, const Node& b, int location) {
 Node Builder::typed_arithmetic(Op op, const Node& a, const Node& b, int location) {
   constexpr const char* kSymbols[] = {"+", "-", "*", "/"};
   const char* const symbol = kSymbols[static_cast<int>(op) - static_cast<int>(Op::add)];
-  // date - date is days, date ± integer a date; as in PostgreSQL.
+  // date - date is a number of days; date ± integer is a date, as in PostgreSQL.
   const auto are = [&](ValueKind left, ValueKind right) { return a->type.kind == left && b->type.kind == right; };
   if (op == Op::subtract && is_null_literal(a) && b->type.kind == ValueKind::date) {
     return computed(op, convert(a, b->type), b, {ValueKind::integer}, location);
@@ -231,7 +231,7 @@ Node Builder::computed(Op op, const Node& a, const Node& b, ValueType type, int 
     if (type.kind == ValueKind::real) return real(compute(op, a->real, b->real), location);
     Int128 value = 0;
     const bool fits = compute_exact(op, a->exact, b->exact, value);
-    const bool is_day = type.kind == ValueKind::date;  // of a year that can be written
+    const bool is_day = type.kind == ValueKind::date;  // of a year that can be written as text
     const Limits limits = is_day ? Limits{kFirstDay, kLastDay, ""} : limits_of(type, false);
     if (fits && value >= limits.minimum && value <= limits.maximum) return exact(value, type, location);
     expression::refuse(sql_, location, Code::overflow, fmt::format("the result does not fit {}", name(type)));
@@ -239,13 +239,13 @@ Node Builder::computed(Op op, const Node& a, const Node& b, ValueType type, int 
   return make({.op = op, .type = type, .args = {a, b}, .location = location});
 }
 
-// ----------------------------------------------------------------------------------------------------------- conditions
+// ---------------------------------------------------------------------------------------------------------- conditions
 
 Node Builder::as_date(const Node& a) {
   return exact(parse_date(sql_, a->strings[0], a->location), {ValueKind::date}, a->location);
 }
 
-/// Decimals are compared as they are, whatever their scales; but a number takes the scale of what it is compared with.
+/// Decimals are compared as they are, whatever their scales. A literal is converted to the scale of the other operand.
 Node Builder::comparable(const Node& a, ValueType common) {
   if (!is_exact(a->type) || !is_exact(common) || is_null_literal(a)) return convert(a, common);
   const int shift = scale_of(common) - scale_of(a->type);
@@ -290,7 +290,7 @@ Node Builder::compare_words(const std::string& symbol, const Node& a, const Node
   if (!is_string(string) || column->type.kind != ValueKind::text) {
     refuse(location, undefined_between(symbol, a, b));
   }
-  if (is_string(column)) refuse(location, "two strings are compared that are both written here");
+  if (is_string(column)) refuse(location, "comparing two string literals is not supported");
   if (symbol == "=") return strings_in(column, StringTest::is_one_of, string->strings, location);
   if (symbol == "<>") return invert(strings_in(column, StringTest::is_one_of, string->strings, location), location);
   const bool less = (symbol[0] == '<') != turned;
@@ -303,7 +303,7 @@ Node Builder::compare_words(const std::string& symbol, const Node& a, const Node
 Node Builder::logic(Op op, std::span<const Node> conditions, int location) {
   const char* const where = op == Op::both ? "AND" : "OR";
   if (conditions.size() == 1) return condition(conditions[0], where);
-  // Halves, so that a long chain is no deep tree.
+  // Splits in halves, so that a long chain does not become a deep tree.
   const std::size_t half = conditions.size() / 2;
   return make({.op = op,
                .type = kBoolean,
@@ -319,8 +319,8 @@ Node Builder::is_null(const Node& a, int location) {
   return make({.op = Op::is_null, .type = kBoolean, .args = {a}, .location = location});
 }
 
-/// Whether values of type `a` may be looked up among constants such as this one. Integers and decimals are compared with floats as
-/// floats: not by what they are.
+/// Returns whether values of type `a` may be looked up among constants such as this one. Integers and decimals are
+/// compared with floats as floats, not by their exact values.
 bool Builder::is_looked_up(ValueType a, const Expression& item) {
   if (item.op != Op::literal) return false;
   const ValueKind kind = item.type.kind;
@@ -338,7 +338,7 @@ Node Builder::member_test(const Node& a, const std::vector<Expression>& items, i
     } else if (item.type.kind == ValueKind::text) {
       exact.push_back(parse_date(sql_, item.strings[0], item.location));
     } else {
-      // At the scale of `a`. What that cannot hold, such as 1.5 among integers, is equal to no value of `a`.
+      // Converts to the scale of `a`. A value that does not fit, such as 1.5 among integers, equals no value of `a`.
       const int shift = scale_of(a->type) - scale_of(item.type);
       const Int128 factor = power_of_ten(std::abs(shift));
       Int128 value = 0;
@@ -356,7 +356,7 @@ Node Builder::member_test(const Node& a, const std::vector<Expression>& items, i
 Node Builder::is_in(const Node& a, const std::vector<Expression>& constants, const std::vector<Node>& others,
                     int location) {
   std::vector<Expression> looked_up;
-  std::vector<Expression> as_reals;  // floats among which integers and decimals are looked up, as floats
+  std::vector<Expression> as_reals;  // floats; integers and decimals are looked up among them as floats
   std::vector<std::string> strings;
   std::vector<Node> tests;
   if (is_null_literal(a) && !constants.empty()) tests.push_back(convert(null(location), kBoolean));
@@ -399,7 +399,7 @@ Node Builder::choose(std::vector<Node> args, int location) {
   if (is_null_literal(known) && std::none_of(args.begin(), args.end(), [](const Node& arg) { return arg->can_fail; })) {
     return known;
   }
-  if (type.kind == ValueKind::text) refuse(location, "CASE that results in text is not supported");
+  if (type.kind == ValueKind::text) refuse(location, "CASE with a text result is not supported");
   for (std::size_t i = 1; i < args.size(); i += 2) args[i] = convert(args[i], type);
   args.back() = convert(args.back(), type);
   return make({.op = Op::choose, .type = type, .args = std::move(args), .location = location});

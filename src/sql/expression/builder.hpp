@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/builder.hpp: makes typed expressions: brings operands to one type, computes what is constant, keeps equals once.
+// sql/expression/builder.hpp: builds typed expressions: converts operands, folds constants, shares equal expressions.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace upsweep::expression {
 
-/// For the end of a message: why a column may be text; empty for other types.
+/// Returns the end of a message: why a column may be text. Returns an empty string for other types.
 std::string_view why_text(ValueType type);
 
 inline bool is_null_literal(const Node& a) { return a->op == Op::null; }
@@ -23,12 +23,12 @@ class Builder {
  public:
   explicit Builder(const std::string& sql) : sql_(sql) {}
 
-  /// How many different expressions were made.
+  /// Returns the number of different expressions that were made.
   [[nodiscard]] int nodes() const { return static_cast<int>(made_.size()); }
 
-  /// The expression, or an equal one that there is already.
+  /// Returns the expression, or an equal one that already exists.
   Node make(Expression expression);
-  /// `wide`: an integer of 128 bits.
+  /// `wide`: the column is a 128-bit integer.
   Node column(int index, ValueType type, bool wide, int location);
   Node exact(Int128 value, ValueType type, int location);
   Node real(double value, int location);
@@ -36,22 +36,22 @@ class Builder {
   Node null(int location);
 
   Node negate(const Node& a, int location);
-  /// add, subtract, multiply, divide.
+  /// Makes add, subtract, multiply or divide.
   Node arithmetic(Op op, const Node& a, const Node& b, int location);
-  /// "=", "<>", "<", "<=", ">", ">=".
+  /// `symbol` is one of "=", "<>", "<", "<=", ">", ">=".
   Node compare(const std::string& symbol, const Node& a, const Node& b, int location);
-  /// both, either; of one condition or more, which are tried from left to right.
+  /// Makes `both` or `either` of one or more conditions, which are evaluated from left to right.
   Node logic(Op op, std::span<const Node> conditions, int location);
   Node invert(const Node& a, int location);
   Node is_null(const Node& a, int location);
-  /// `constants`: of the list what is a literal or NULL.
+  /// `constants`: the literals and NULLs of the list.
   Node is_in(const Node& a, const std::vector<Expression>& constants, const std::vector<Node>& others, int location);
-  /// condition, value, condition, value, …, value.
+  /// `args` are condition, value, condition, value, …, value.
   Node choose(std::vector<Node> args, int location);
-  /// A function of the table, called with these arguments. Throws Error bad_sql, unsupported_type.
+  /// Makes a call of a function of the table with these arguments. Throws Error bad_sql, unsupported_type.
   Node call(int function, std::vector<Node> args, int location);
 
-  /// Throws unless the expression is a boolean; NULL becomes one.
+  /// Throws unless the expression is boolean. NULL is converted to boolean.
   Node condition(const Node& a, const char* where);
 
  private:

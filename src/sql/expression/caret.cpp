@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/caret.cpp: shortens a long line around the place, and counts columns as a terminal shows them.
+// sql/expression/caret.cpp: shortens a long line around a position, and counts columns as a terminal shows them.
 #include "sql/expression/caret.hpp"
 
 #include <fmt/format.h>
@@ -13,13 +13,15 @@
 namespace upsweep::expression {
 namespace {
 
-// Columns of the line that is shown, all and before the place: after two blanks it fits a terminal of 80.
+// Columns of the line that are shown, in total and before the position. With two blanks it fits a terminal of 80
+// columns.
 constexpr std::size_t kShown = 77;
 constexpr std::size_t kShownBefore = 60;
-// No more of a long line is looked at, in each direction.
+// Maximum number of bytes of a long line that are examined in each direction.
 constexpr std::size_t kLookedAt = 4096;  // bytes
 
-/// Columns of a terminal. East Asian characters and pictures have two, and fmt, which pads by columns, knows which they are.
+/// Returns columns of a terminal. East Asian characters and pictographs have two. fmt pads by columns and has their
+/// widths.
 std::size_t width_of(std::string_view text) {
   const std::size_t columns = 2 * text.size();
   return columns + text.size() - fmt::format("{:<{}}", text, columns).size();
@@ -27,7 +29,7 @@ std::size_t width_of(std::string_view text) {
 
 std::size_t bytes_of_first(std::string_view text) { return std::max<std::size_t>(code_point(text, 0).bytes, 1); }
 
-/// One blank, which is as wide, for each control character.
+/// Replaces each control character with one blank, which has the same width.
 std::string with_blanks(std::string_view text) {
   std::string shown;
   while (!text.empty()) {
@@ -38,7 +40,7 @@ std::string with_blanks(std::string_view text) {
   return shown;
 }
 
-/// As many characters from the front, or from the end, as fit so many columns; with "…" for the rest.
+/// Returns the characters from the front, or from the end, that fit the columns, with "…" for the rest.
 std::string shortened_after(std::string_view text, std::size_t columns) {
   if (width_of(text) <= columns) return std::string(text);
   std::size_t end = 0;
@@ -57,7 +59,7 @@ std::string shortened_before(std::string_view text, std::size_t columns) {
   return fmt::format("…{}", text);
 }
 
-/// The last, or first, bytes of a long text, from a character's beginning on.
+/// Returns the last, or first, bytes of a long text, aligned to the start of a character.
 std::string_view last_of(std::string_view text) {
   if (text.size() <= kLookedAt) return text;
   text.remove_prefix(text.size() - kLookedAt);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/cuda_prelude.hpp: what generated code calls: exact arithmetic, comparison, loads. CUDA C++, for NVRTC.
+// sql/expression/cuda_prelude.hpp: functions that generated code calls: exact arithmetic, comparison, loads, for NVRTC.
 #pragma once
 
 #include <string_view>
 
 namespace upsweep::expression {
 
-// What the CPU does by __builtin_…_overflow, number.hpp and kernels.cpp; tests/device_query_test.cpp holds both to one table of cases.
-/// What every source starts with.
+// The CPU implements the same arithmetic with __builtin_…_overflow, number.hpp and kernels.cpp. The table of cases of
+// tests/device_query_test.cpp verifies both.
+/// Every generated source begins with this CUDA C++ text.
 inline constexpr std::string_view kPrelude = R"(typedef long long i64;
 typedef unsigned long long u64;
 typedef __int128 i128;

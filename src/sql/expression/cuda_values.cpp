@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/cuda_values.cpp: one statement per operator; in 64 bits where what is known of the columns says that it fits.
+// sql/expression/cuda_values.cpp: writes one statement per operator, in 64 bits if the column bounds prove that it
+// fits.
 #include "sql/expression/cuda_values.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace upsweep::expression {
 namespace {
 
-/// An integer as a constant of the text.
+/// Returns an integer as a constant of the text.
 Value constant(Int128 value) {
   const auto bits = static_cast<UInt128>(value);
   const auto low = static_cast<std::uint64_t>(bits);
@@ -25,12 +26,13 @@ Value constant(Int128 value) {
 }
 Value power(int exponent) { return constant(power_of_ten(exponent)); }
 
-/// What the GPU divides integers of 32 or 64 bits by in place of a literal: multiplication takes a fraction of a division's instructions.
-/// Granlund and Montgomery, "Division by invariant integers using multiplication" (1994), figure 5.1.
+/// The GPU divides 32-bit or 64-bit integers by this instead of a literal. Multiplication takes a fraction of the
+/// instructions of a division. Granlund and Montgomery, "Division by invariant integers using multiplication" (1994),
+/// figure 5.1.
 struct Divisor {
-  std::uint64_t multiplier = 0;  ///< 2^(bits + shift) / |literal| - 2^bits, and one more; as a signed number
+  std::uint64_t multiplier = 0;  ///< 2^(bits + shift) / |literal| - 2^bits, plus one; as a signed number
   int shift = 0;
-  std::uint64_t sign = 0;  ///< all ones where it is negative
+  std::uint64_t sign = 0;  ///< all ones if the literal is negative
 };
 Divisor divisor_of(std::int64_t literal, int bits) {
   const UInt128 size = magnitude(literal);
@@ -45,7 +47,7 @@ Divisor divisor_of(std::int64_t literal, int bits) {
 
 int index_of(Op op, Op first) { return static_cast<int>(op) - static_cast<int>(first); }
 
-/// Of add to multiply, and of comparisons.
+/// Returns the C++ operator of add to multiply, and of comparisons.
 const char* sign_of(Op op) {
   constexpr const char* kArithmetic[] = {"+", "-", "*"};
   constexpr const char* kComparisons[] = {"==", "!=", "<", "<="};
@@ -76,7 +78,7 @@ std::string held_as(Form form, const Value& v) {
 std::string widened(const Value& v) { return held_as(Form::wide, v); }
 
 const Value& ValueWriter::value(const Node& node) {
-  // A literal is another argument wherever it stands: from the text nobody sees that two are equal.
+  // A literal is a separate argument each time it is used, because the text does not show that two are equal.
   const bool is_kept = node->op != Op::literal;
   for (auto scope = scopes_.rbegin(); is_kept && scope != scopes_.rend(); ++scope) {
     if (const auto known = scope->find(node->id); known != scope->end()) return known->second;
@@ -97,7 +99,7 @@ Value ValueWriter::compute(const Expression& node) {
     }
     case Op::rescale: {
       const Value v = value(node.args[0]);
-      const Value by = constant(node.args[1]->exact);  // which follows from the types
+      const Value by = constant(node.args[1]->exact);  // follows from the types
       return exact(Op::multiply, {v, by, v.null}, limits_of(node.type, node.wide));
     }
     case Op::to_real:
@@ -158,10 +160,10 @@ std::string ValueWriter::null_of(const Value& a, const Value& b) {
   return name;
 }
 
-/// The CPU does the chunk where the condition holds, unless the value is NULL.
+/// The CPU computes the chunk again if the condition is true, unless the value is NULL.
 void ValueWriter::trouble(const std::string& condition, const std::string& null) {
   ++troubles_;
-  // Not bad |= …, which takes five instructions where this takes one.
+  // Not bad |= …, which takes five instructions; this takes one.
   if (null.empty()) {
     line("if ({}) bad = true;", condition);
   } else {
@@ -180,7 +182,7 @@ Value ValueWriter::column(const Expression& node) {
   return v;
 }
 
-/// A word of a literal as the text calls it.
+/// Returns the name of a literal's word in the text.
 std::string ValueWriter::argument(std::uint64_t word) {
   literals_.push_back(word);
   return fmt::format("LITERAL_{}", literals_.size() - 1);
@@ -199,7 +201,7 @@ Value ValueWriter::literal(const Expression& node) {
   return {.text = fmt::format("join({}, {})", low, high), .form = form, .bound = bound};
 }
 
-/// Integers, decimals and dates: unchecked where the rule says that nothing can happen.
+/// Computes integers, decimals and dates. It is unchecked if the rule proves that no overflow can occur.
 Value ValueWriter::exact(Op op, const Operands& operands, const Limits& limits) {
   const auto& [a, b, null] = operands;
   constexpr const char* kNames[] = {"add", "subtract", "multiply"};
@@ -214,7 +216,7 @@ Value ValueWriter::exact(Op op, const Operands& operands, const Limits& limits) 
                  over, null);
 }
 
-/// A result whose text sets `over` where it does not fit the form that it is computed in.
+/// Returns a result whose text sets `over` if it does not fit the form that it is computed in.
 Value ValueWriter::checked(const ExactRule& rule, const Limits& limits, const std::string& text,
                            const std::string& over, const std::string& null) {
   line("bool {} = false;", over);
@@ -237,10 +239,10 @@ Value ValueWriter::arithmetic(const Expression& node) {
   return named(Form::real, fmt::format("{} {} {}", on.a.text, sign_of(node.op), on.b.text), on.null);
 }
 
-/// An integer by a literal of 64 bits; `bottom` is the literal.
+/// Divides an integer by a 64-bit literal; `bottom` is the literal.
 std::string ValueWriter::divided_by_literal(const Expression& node, const Value& a, const std::string& bottom) {
   constexpr UInt128 kShort = UInt128{1} << 31;
-  // That bound itself is below 0 in a column, and may be above in an expression.
+  // |value| == kShort means a negative value in a column, but it may be positive in an expression.
   const bool is_short =
       a.form == Form::narrow && (a.bound < kShort || (a.bound == kShort && node.args[0]->op == Op::column));
   const Divisor by = divisor_of(static_cast<std::int64_t>(node.args[1]->exact), is_short ? 32 : 64);
@@ -266,7 +268,7 @@ Value ValueWriter::divide(const Expression& node) {
     fails += fmt::format(" || ({} == -1 && {} == {})", bottom, top, constant(minimum_of(form)).text);
   }
   const bool by_literal = node.args[1]->op == Op::literal && b.form == Form::narrow;
-  if (by_literal && form == Form::narrow) {  // multiplied, which fails nowhere
+  if (by_literal && form == Form::narrow) {  // uses multiplication, which never fails
     trouble(fails, null);
     return named(form, divided_by_literal(node, a, bottom), null, a.bound);
   }
@@ -277,7 +279,7 @@ Value ValueWriter::divide(const Expression& node) {
   return named(form, fmt::format("{} ? ({})0 : {}", no, type_of(form), quotient), null, a.bound);
 }
 
-/// The quotient of two float64 is rounded once: where both sides are one, that is the nearest.
+/// Division of two float64 rounds once. If both operands are exact float64, the quotient is the nearest.
 Value ValueWriter::ratio(const Expression& node) {
   const auto [a, b, null] = operands(node);
   const int tens = scale_of(node.args[1]->type) - scale_of(node.args[0]->type);
@@ -323,7 +325,7 @@ Value ValueWriter::compare(const Expression& node) {
   return named(Form::boolean, fmt::format("{} {} {}", held_as(form, a), sign_of(node.op), held_as(form, b)), null);
 }
 
-/// The right side is looked at where the left one leaves the matter open, if looking at it can fail.
+/// Evaluates the right side only if the left side does not decide the result, provided that its evaluation can fail.
 Value ValueWriter::both_or_either(const Expression& node) {
   const bool is_either = node.op == Op::either;
   const Value a = value(node.args[0]);
@@ -381,7 +383,7 @@ Value ValueWriter::choose(const Expression& node) {
     scopes_.pop_back();
   };
   for (std::size_t i = 0; i + 1 < node.args.size(); i += 2) {
-    scopes_.emplace_back();  // what a test has computed serves those after it
+    scopes_.emplace_back();  // the values of a test are reused by later tests
     Arm arm;
     arm.test_text = apart([&] {
       const Value& test = value(node.args[i]);
@@ -423,7 +425,7 @@ Value ValueWriter::string_test(const Expression& node) {
   const Value a = value(node.args[0]);
   auto known = std::find(string_tests_.begin(), string_tests_.end(), &node);
   if (known == string_tests_.end()) known = string_tests_.insert(known, &node);
-  // Their place among the arguments follows from how many there are: it is filled in at the end.
+  // The position of PASSES_i among the arguments depends on their number, so it is filled in at the end.
   const std::string passes = fmt::format("PASSES_{}", known - string_tests_.begin());
   const std::string there = a.null.empty() ? "" : fmt::format("!{} && ", a.null);
   return named(Form::boolean, fmt::format("{}at<unsigned char>({}, {}) != 0", there, passes, a.text), a.null);
@@ -444,7 +446,7 @@ Value ValueWriter::call(const Expression& node) {
   const FunctionBody& body = is_real ? function.real : function.exact;
   if (std::find(bodies_.begin(), bodies_.end(), body.text) == bodies_.end()) bodies_.push_back(body.text);
   std::vector<Value> operands{value(node.args[0])};
-  // The others say what the function is, as the number of places to round to: constants of the text.
+  // The other operands define the function, such as the decimal places to round to. They are constants of the text.
   for (std::size_t i = 1; i < node.args.size(); ++i) {
     const Expression& literal = *node.args[i];
     const std::string bits = fmt::format("real({}ULL)", std::bit_cast<std::uint64_t>(literal.real));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/cuda_values.hpp: writes what a row's expressions come to as CUDA C++, by the rules that the CPU keeps too.
+// sql/expression/cuda_values.hpp: writes the value of a row's expressions as CUDA C++, with the rules that the CPU
+// uses.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@
 
 namespace upsweep::expression {
 
-/// What is known of a column before the code is made. No |value| of an int64 column is above 2^bits.
+/// Properties of a column that are known before the code is generated. No |value| of an int64 column exceeds 2^bits.
 struct ColumnShape {
   int bits = 63;
   bool nullable = false;
@@ -24,40 +25,43 @@ struct ColumnShape {
   auto operator<=>(const ColumnShape&) const = default;
 };
 
-/// Of a number: its |value| is not above 2^bits, and is not below 2^(bits - 1) if it is positive.
+/// Returns the bits of a number: its |value| is at most 2^bits. A positive value is at least 2^(bits - 1).
 int bits_of(Int128 value);
-/// The size that the text tells of a column or a literal: in steps, so that other values seldom need a program of their own.
+/// Returns the size of a column or a literal that the text contains. It is rounded up in steps, so that other values
+/// seldom need a separate program.
 int rounded_bits(int bits);
 
-/// An expression's value in the text: names, or constants. `null` is empty where it never is NULL.
+/// An expression's value in the text: names, or constants. `null` is empty if it is never NULL.
 struct Value {
   std::string text;
   std::string null;
   Form form = Form::narrow;
-  UInt128 bound = 0;  ///< no |value| of narrow and wide ones is larger
+  UInt128 bound = 0;  ///< no |value| of a narrow or wide value is larger
 
   [[nodiscard]] Operand operand() const { return {form, bound}; }
 };
 
-/// A node of Op::is_member, and the form that its operand has in the text: the arrays of members have it too.
+/// A node of Op::is_member, and the form of its operand in the text. The arrays of members have the same form.
 struct MemberTest {
   const Expression* node;
   Form form;
 };
 
-/// "i64", "i128", "double", "bool" or "int".
+/// Returns "i64", "i128", "double", "bool" or "int".
 const char* type_of(Form form);
-/// As an i128 where the form is wide, else as it is.
+/// Returns the value as an i128 if the form is wide, otherwise unchanged.
 std::string held_as(Form form, const Value& v);
-/// As an i128.
+/// Returns the value as an i128.
 std::string widened(const Value& v);
 
-/// Writes lines, and the values of expressions for row u of a thread, each once as long as its name is in sight.
+/// Writes lines, and the values of expressions for row u of a thread. Each value is written once while its name is in
+/// scope.
 ///
-/// column3[u] is column 3's value, absent3[u] whether it is NULL. `bad` becomes true where the CPU has to do it.
+/// column3[u] is column 3's value; absent3[u] is whether it is NULL. `bad` becomes true if the CPU must compute the
+/// chunk.
 class ValueWriter {
  public:
-  /// The arguments outlive this.
+  /// The arguments must outlive this object.
   ValueWriter(const std::vector<Field>& fields, const std::vector<ColumnShape>& shapes)
       : fields_(fields), shapes_(shapes) {}
 
@@ -67,9 +71,9 @@ class ValueWriter {
     out_ += '\n';
   }
   void text(std::string_view some) { out_ += some; }
-  /// What has been written so far, which is then no more.
+  /// Returns the text that has been written so far and clears it.
   std::string take() { return std::exchange(out_, {}); }
-  /// What `write` writes, apart.
+  /// Returns the text that `write` writes, separately.
   template <class Write>
   std::string apart(Write write) {
     std::string before = take();
@@ -77,29 +81,29 @@ class ValueWriter {
     return std::exchange(out_, std::move(before));
   }
 
-  /// Of values that have names only inside braces.
+  /// Opens a scope for values whose names exist only inside braces.
   void open_scope() { scopes_.emplace_back(); }
   void close_scope() { scopes_.pop_back(); }
   const Value& value(const Node& node);
-  /// A constant of that name.
+  /// Writes a constant of that name.
   Value named(Form form, const std::string& text, std::string null, UInt128 bound = 0);
 
   [[nodiscard]] const Field& field(int column) const { return fields_[static_cast<std::size_t>(column)]; }
   [[nodiscard]] const ColumnShape& shape(int column) const { return shapes_[static_cast<std::size_t>(column)]; }
-  /// Nodes of Op::string_test: at<unsigned char>(PASSES_i, entry) is whether test i passes.
+  /// Nodes of Op::string_test: at<unsigned char>(PASSES_i, entry) is true if the entry passes test i.
   [[nodiscard]] const std::vector<const Expression*>& string_tests() const { return string_tests_; }
-  /// Words of literals, which the text calls LITERAL_0, LITERAL_1, …. Literals of the same types and rounded_bits() have the same
-  /// text, which is compiled once.
+  /// Words of literals. The text calls them LITERAL_0, LITERAL_1, …. Literals of the same types and rounded_bits() give
+  /// the same text, which is compiled once.
   [[nodiscard]] const std::vector<std::uint64_t>& literals() const { return literals_; }
 
-  /// MEMBERS_i is where the members of test i are, COUNT_i how many there are.
+  /// MEMBERS_i is the address of the members of test i, COUNT_i their number.
   [[nodiscard]] const std::vector<MemberTest>& member_tests() const { return member_tests_; }
-  /// The functions that the text calls, as CUDA C++.
+  /// Returns the functions that the text calls, as CUDA C++.
   [[nodiscard]] std::string function_text() const;
 
  private:
   std::string fresh(char kind) { return fmt::format("{}{}", kind, names_++); }
-  /// Of an operator that is NULL where one of its two is.
+  /// Operands of an operator that is NULL if either of them is NULL.
   struct Operands {
     Value a;
     Value b;
@@ -136,7 +140,7 @@ class ValueWriter {
   std::vector<const Expression*> string_tests_;
   std::vector<std::uint64_t> literals_;
   std::vector<MemberTest> member_tests_;
-  std::vector<const char*> bodies_;  ///< text of functions
+  std::vector<const char*> bodies_;  ///< texts of functions
 };
 
 }  // namespace upsweep::expression

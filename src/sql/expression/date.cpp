@@ -28,7 +28,7 @@ std::optional<int> parse_date(std::string_view date) {
             (i == 2 ? stopped == end : stopped < end && *stopped == '-');
     at = right ? stopped + 1 : at;
   }
-  // std::chrono keeps a month and a day in 8 bits: numbers past those would come round.
+  // std::chrono stores a month and a day in 8 bits, so larger numbers would wrap.
   right = right && field[0] >= 0 && field[0] <= 9999 && field[1] <= 12 && field[2] <= 31;
   const std::chrono::year_month_day day{std::chrono::year(field[0]),
                                         std::chrono::month(static_cast<unsigned>(field[1])),
@@ -39,7 +39,7 @@ std::optional<int> parse_date(std::string_view date) {
 
 int parse_date(const std::string& text, const std::string& date, int location) {
   if (const std::optional<int> days = parse_date(date)) return *days;
-  refuse(text, location, Code::bad_sql, fmt::format("'{}' is no date: write it as 1998-12-31", date));
+  refuse(text, location, Code::bad_sql, fmt::format("'{}' is not a valid date; write dates as 1998-12-31", date));
 }
 
 int add_months(int days, std::int64_t months) {
@@ -49,7 +49,8 @@ int add_months(int days, std::int64_t months) {
   return static_cast<int>(std::chrono::sys_days(month / std::min(date.day(), last)).time_since_epoch().count());
 }
 
-// std::chrono's years have 16 bits, and columns of dates more: 400 years at a time.
+// A year of std::chrono has 16 bits; columns of dates need more. The year is therefore reduced by a multiple of 400
+// years.
 std::string date_text(std::int64_t days) {
   constexpr std::int64_t kEra = 146097;
   const std::int64_t eras = days >= 0 ? days / kEra : -((kEra - 1 - days) / kEra);

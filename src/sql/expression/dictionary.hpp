@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/dictionary.hpp: dictionaries that keep the strings they are made of.
+// sql/expression/dictionary.hpp: dictionaries that own their strings.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace upsweep::expression {
 
-/// Of a vector or deque of strings, in its order.
+/// A dictionary over a vector or deque of strings, in the same order.
 template <class Strings>
 std::shared_ptr<const Dictionary> dictionary_of(Strings strings) {
   struct Kept {
@@ -27,15 +27,15 @@ std::shared_ptr<const Dictionary> dictionary_of(Strings strings) {
   return {kept, &kept->entries};
 }
 
-/// A dictionary in the making: strings, each once, in the order in which they come.
+/// A dictionary that is being built: unique strings, in the order of their first use.
 class DictionaryBuilder {
  public:
   DictionaryBuilder() = default;
-  // A deque's moves may allocate.
+  // Moving a deque may allocate.
   DictionaryBuilder(DictionaryBuilder&&) = default;             // NOLINT(performance-noexcept-move-constructor)
   DictionaryBuilder& operator=(DictionaryBuilder&&) = default;  // NOLINT(performance-noexcept-move-constructor)
 
-  /// Where the text stands, at the end where it is new.
+  /// Returns the index of the text. A new text is appended.
   std::int32_t entry(std::string_view text) {
     if (const auto known = entries_.find(text); known != entries_.end()) return known->second;
     return entries_.emplace(all_.emplace_back(text), static_cast<std::int32_t>(entries_.size())).first->second;
@@ -44,7 +44,7 @@ class DictionaryBuilder {
   [[nodiscard]] std::shared_ptr<const Dictionary> dictionary() && { return dictionary_of(std::move(all_)); }
 
  private:
-  std::deque<std::string> all_;  // which stay where they are
+  std::deque<std::string> all_;  // a deque, so that strings do not move
   std::unordered_map<std::string_view, std::int32_t> entries_;
 };
 

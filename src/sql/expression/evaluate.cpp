@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/evaluate.cpp: one operator at a time over a block; in 64 bits as long as what the block holds cannot overflow.
+// sql/expression/evaluate.cpp: evaluates one operator at a time over a block, in 64 bits unless its values may
+// overflow.
 //
-// Every vector of integers or decimals knows a bound of its values. A column's is read off the block; an operator's
-// follows from its operands'. Where it fits 64 bits the operator runs unchecked, as vectors; otherwise integers are checked one
-// by one and decimals go on in 128 bits, which are checked too. So no value wraps unseen.
+// Every vector of integers or decimals stores a bound of its values. A column's bound is computed from the block; an
+// operator's bound follows from its operands. If it fits 64 bits, the operator runs unchecked, as vectors. Otherwise
+// integers are checked one by one, and decimals continue in 128 bits, also checked. No overflow is therefore missed.
 #include "sql/expression/evaluate.hpp"
 
 #include <fmt/format.h>
@@ -23,10 +24,10 @@
 namespace upsweep::expression {
 namespace {
 
-// Lines that each operator asks for, into L2, of what the next block reads: the hardware's own prefetching stops at pages.
+// Cache lines of the next block that each operator prefetches into L2: hardware prefetching stops at page boundaries.
 constexpr int kLinesAhead = query::tuning::kPrefetch.lines;
 constexpr int kLine = 64;                 // bytes
-constexpr int kBufferRows = kBlock + 64;  // kernels that list rows write that far past the last
+constexpr int kBufferRows = kBlock + 64;  // kernels that list rows write up to 64 entries past the last
 
 Node unscaled(const Node& node) { return node->op == Op::rescale ? node->args[0] : node; }
 
@@ -36,7 +37,8 @@ void run(const TypedKernels<T>& kernels, Op op, const Vector& a, const Vector& b
   kernel(a.as<T>(), a.one, b.as<T>(), b.one, n, to);
 }
 
-/// Bits `first` … of a bitmap as bytes, 1 where the bit is `wanted`, for the rows given or all; whether any is 1.
+/// Expands bits `first` … of a bitmap to bytes, 1 where the bit is `wanted`, for the given rows or all rows. Returns
+/// whether any byte is 1.
 bool spread_bits(const std::uint8_t* bits, std::int64_t first, const std::int32_t* rows, int n, bool wanted,
                  std::uint8_t* out) {
   std::uint8_t any = 0;
@@ -48,7 +50,7 @@ bool spread_bits(const std::uint8_t* bits, std::int64_t first, const std::int32_
   return any != 0;
 }
 
-/// A comparison of a column with a number of its own scale, as bounds of the column.
+/// Returns a comparison of a column with a number of the same scale, as bounds of the column.
 std::optional<ColumnBounds> bounds_of(const Expression& condition) {
   const auto comparison = column_comparison(condition);
   if (!comparison) return std::nullopt;
@@ -91,7 +93,7 @@ std::optional<StoredBounds> stored_bounds(const ColumnBounds& bounds, Storage st
 
 std::vector<Condition> conditions_of(const std::vector<Node>& filters) {
   std::vector<Condition> all;
-  std::size_t run = 0;  // where the bounds begin that nothing else stands between
+  std::size_t run = 0;  // start of the current run of adjacent bounds
   for (const Node& filter : filters) {
     const auto bounds = bounds_of(*filter);
     if (!bounds) {
@@ -112,14 +114,14 @@ std::vector<Condition> conditions_of(const std::vector<Node>& filters) {
   return all;
 }
 
-/// Where a node's values are kept.
+/// Storage of a node's values.
 struct Evaluator::Slot {
   Vector vector;
   std::int64_t filled = -1;
   std::vector<Int128> values;  ///< large enough for any form
   std::vector<std::uint8_t> nulls;
-  std::shared_ptr<const Dictionary> tested;  ///< the dictionary that `passes` is about
-  std::vector<std::uint8_t> passes;          ///< by its entries
+  std::shared_ptr<const Dictionary> tested;  ///< the dictionary that `passes` was computed for
+  std::vector<std::uint8_t> passes;          ///< indexed by the dictionary's entries
 
   template <class T>
   T* buffer() {
@@ -210,7 +212,7 @@ const Evaluator::Slot* Evaluator::known(const Expression& node) {
   return &slot;
 }
 
-/// What `values`, of all rows, has for these.
+/// Copies the values of these rows from `values`, which has those of all rows.
 void Evaluator::take_from(const Vector& values, Slot& slot) const {
   slot.vector = values;
   if (values.one) return;
@@ -265,7 +267,7 @@ void Evaluator::compute(const Node& made, Slot& slot) {
   detail::no_such_value();
 }
 
-// ------------------------------------------------------------------------------------------------------------- selection
+// ----------------------------------------------------------------------------------------------------------- selection
 
 void Evaluator::keep_rows(std::span<const std::int32_t> places) {
   if (std::ssize(places) == count_) return;
@@ -284,7 +286,7 @@ void Evaluator::keep(const Condition& condition) {
   for (const Node& node : condition.nodes) keep_true(node);
 }
 
-/// The values of a condition that has not one for all rows, as bytes that are 1 where it holds: NULL is not true.
+/// Returns the values of a condition that is not constant, as bytes that are 1 where it is true. NULL is not true.
 const std::uint8_t* Evaluator::certainly_true(const Node& condition) {
   const Vector& holding = value(condition);
   const auto* keep = holding.as<std::uint8_t>();
@@ -304,7 +306,7 @@ void Evaluator::keep_true(const Node& condition) {
   keep_rows({places_.data(), static_cast<std::size_t>(kept)});
 }
 
-/// Clears the marks of rows where it is not true; returns how many are left.
+/// Clears the marks of rows where the condition is not true. Returns the number of marked rows.
 int Evaluator::mark_true(const Node& condition, std::uint64_t* marks) {
   const Vector& holding = value(condition);
   if (!holding.one) return kernels_.mark_true(certainly_true(condition), count_, marks);
@@ -313,20 +315,21 @@ int Evaluator::mark_true(const Node& condition, std::uint64_t* marks) {
   return kernels_.mark_true(all.data(), count_, marks);
 }
 
-/// Whether bounds can be tried on the column as it lies in memory: neither NULLs nor its storage forbid that.
+/// Returns whether bounds can be tested on the column as stored in memory: neither NULLs nor its storage type prevent
+/// it.
 bool Evaluator::is_plain(const ColumnBounds& bounds) const {
   const auto column = static_cast<std::size_t>(bounds.column);
   return kernels_.select[at(fields_[column].storage)] != nullptr && batch_->columns[column].validity == nullptr;
 }
 
-/// Of the block, from its first row on.
+/// Returns the stored values of the block, starting at its first row.
 const void* Evaluator::stored_values(int column) const {
   const auto which = static_cast<std::size_t>(column);
   const auto* values = static_cast<const std::byte*>(batch_->columns[which].values);
   return values + first_ * (width_of(fields_[which].storage) / 8);
 }
 
-/// False where the bounds must be tried as any other condition.
+/// Returns false if the bounds must be tested like any other condition.
 bool Evaluator::keep_range(const ColumnBounds& bounds) {
   if (!is_plain(bounds)) return false;
   const Storage storage = fields_[static_cast<std::size_t>(bounds.column)].storage;
@@ -382,9 +385,9 @@ const Vector& Evaluator::value_for(const Node& node, std::span<const std::int32_
   return other.value(node);
 }
 
-// ----------------------------------------------------------------------------------------------------------------- atoms
+// --------------------------------------------------------------------------------------------------------------- atoms
 
-/// Decimals of 128 bits in 64, where all of the current rows fit; rows that are NULL count too.
+/// Loads 128-bit decimals as 64-bit values if all current rows fit. Rows that are NULL are included in the test.
 bool Evaluator::load_narrow(const Int128* from, Slot& slot) {
   auto* const to = slot.buffer<std::int64_t>();
   std::int64_t differs = 0;
@@ -465,7 +468,8 @@ void Evaluator::literal(const Expression& node, Slot& slot) {
   if (node.op == Op::null) *slot.null_buffer() = 1;
 }
 
-/// Of an operator that is NULL where one of them is, which it notes; where there is one operand, both are that.
+/// Returns the operands of an operator that is NULL if either operand is NULL, and records these rows. A single operand
+/// is returned as both.
 Evaluator::Operands Evaluator::operands(const Expression& node, Slot& slot) {
   const Vector& a = value(node.args.front());
   const Vector& b = value(node.args.back());
@@ -475,9 +479,9 @@ Evaluator::Operands Evaluator::operands(const Expression& node, Slot& slot) {
   return {a, b};
 }
 
-// ------------------------------------------------------------------------------------------------------------ arithmetic
+// ---------------------------------------------------------------------------------------------------------- arithmetic
 
-/// Whether bringing an operand to the other's scale may overflow in a row where the other is NULL, and so the result.
+/// Returns whether rescaling an operand may overflow in a row where the other operand, and so the result, is NULL.
 bool Evaluator::may_overflow_for_nothing(const Node& scaled, const Node& other) {
   if (scaled->op != Op::rescale) return false;
   const Vector& there = value(unscaled(other));
@@ -486,7 +490,7 @@ bool Evaluator::may_overflow_for_nothing(const Node& scaled, const Node& other) 
   return saturated_product(value(unscaled(scaled)).bound, magnitude(scaled->args[1]->exact)) > kWideBound;
 }
 
-/// Only in rows where both operands are there.
+/// Computes only rows in which both operands are not NULL.
 void Evaluator::arithmetic_where_known(const Node& node, Slot& slot) {
   const Vector& a = value(unscaled(node->args[0]));
   const Vector& b = value(unscaled(node->args[1]));
@@ -530,8 +534,8 @@ void Evaluator::exact_arithmetic(const Expression& node, Op op, Slot& slot) {
       [&](int i, Int128& result) { return compute_exact(op, exact_at(on.a, i), exact_at(on.b, i), result); });
 }
 
-/// Results by a rule. `all` computes them in 64 bits, or returns false where one may not fit; `one` computes row i in 128 bits, and
-/// returns whether that fits.
+/// Computes results by a rule. `all` computes them in 64 bits, or returns false if one may not fit. `one` computes row
+/// i in 128 bits and returns whether it fits.
 template <class All, class One>
 void Evaluator::exact(const Expression& node, const ExactRule& rule, Slot& slot, All all, One one) {
   const Limits limits = limits_of(node.type, node.wide);
@@ -552,14 +556,14 @@ void Evaluator::exact(const Expression& node, const ExactRule& rule, Slot& slot,
   slot.vector.bound = largest;
 }
 
-/// The result's values: f(i) for each row that is not NULL.
+/// Sets the result's values: f(i) for each row that is not NULL.
 template <class T, class F>
 void Evaluator::each_known(Slot& slot, F f) const {
   auto* const to = slot.buffer<T>();
   for (int i = 0; i < count_; ++i) to[i] = null_at(slot.vector, i) ? T{} : static_cast<T>(f(i));
 }
 
-/// The same of a narrow or wide result, whose f gives Int128.
+/// Like each_known(), for a narrow or wide result whose f returns Int128.
 template <class F>
 void Evaluator::each_exact_known(Slot& slot, F f) const {
   return slot.vector.form == Form::wide ? each_known<Int128>(slot, f) : each_known<std::int64_t>(slot, f);
@@ -600,7 +604,7 @@ void Evaluator::to_real(const Expression& node, Slot& slot) {
   each_known<double>(slot, [&](int i) { return to_double(exact_at(a, i), scale); });
 }
 
-// ------------------------------------------------------------------------------------------------------------- functions
+// ----------------------------------------------------------------------------------------------------------- functions
 
 void Evaluator::call(const Expression& node, Slot& slot) {
   const Function& function = kernels_.functions->first[node.function];
@@ -641,7 +645,7 @@ void Evaluator::exact_call(const Expression& node, const Function& function, Slo
       });
 }
 
-// ------------------------------------------------------------------------------------------------------------ conditions
+// ---------------------------------------------------------------------------------------------------------- conditions
 
 void Evaluator::compare(const Expression& node, Slot& slot) {
   const Operands on = operands(node, slot);
@@ -660,7 +664,7 @@ void Evaluator::compare(const Expression& node, Slot& slot) {
   if (on.a.form == Form::real) return by_kernel(kernels_.reals);
   if (a_scale == b_scale && narrow) return by_kernel(kernels_.integers);
   if (a_scale == b_scale) return one_by_one([&](int i) { return order(exact_at(on.a, i), exact_at(on.b, i)); });
-  // Decimals of unlike scales: in 64 bits where they fit, in 256 else.
+  // Decimals of different scales are compared in 64 bits if they fit, otherwise in 256 bits.
   const Int128 up_a = power_of_ten(std::max(b_scale - a_scale, 0));
   const Int128 up_b = power_of_ten(std::max(a_scale - b_scale, 0));
   if (narrow && saturated_product(on.a.bound, magnitude(up_a)) <= kNarrowBound &&
@@ -685,7 +689,7 @@ void Evaluator::invert(const Expression& node, Slot& slot) {
 void Evaluator::both_or_either(const Expression& node, Slot& slot) {
   const Vector& a = value(node.args[0]);
   auto* const to = slot.buffer<std::uint8_t>();
-  // Rows that the left side does not decide: not false for AND, not true for OR.
+  // Rows that the left side does not decide: those not false for AND, not true for OR.
   const bool decisive = node.op == Op::either;
   const auto decides = [&](const Vector& v, int i) {
     return !null_at(v, i) && (v.at<std::uint8_t>(i) != 0) == decisive;
@@ -749,10 +753,10 @@ void Evaluator::choose(const Expression& node, Slot& slot) {
     put(node.args.back(), left);
   });
   if (std::find(nulls, nulls + count_, 1) == nulls + count_) slot.vector.nulls = nullptr;
-  // Decimals have 128 bits in either form.
+  // Decimals have 128 bits in both forms.
   const bool stays = kind == ValueKind::decimal ? slot.vector.bound > kNarrowBound || any_wide : node.wide;
   if (!exact || stays) return;
-  // Narrow, in place: no value lies after the place that it lay in.
+  // Narrows in place: no value is moved to a later position.
   const auto* const wide = slot.vector.as<Int128>();
   auto* const narrow = slot.buffer<std::int64_t>();
   for (int i = 0; i < count_; ++i) {

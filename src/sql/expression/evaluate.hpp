@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/evaluate.hpp: values of expressions over a block of a batch's rows, which stay in the cache from one operator to the next.
+// sql/expression/evaluate.hpp: values of expressions over a block of a batch's rows, which stay in cache between
+// operators.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +22,11 @@
 
 namespace upsweep::expression {
 
-/// Rows that are computed at a time: a vector of 64-bit values is 8 KB, a handful of them fits the L1 cache.
+/// Rows that are computed at a time. A vector of 64-bit values is 8 KB; several of them fit in L1.
 inline constexpr int kBlock = 1024;
 inline constexpr int kBlockMarks = kBlock / kMarksPerWord;  ///< words of marks
 
-/// Calls f with the type that values of a form have, as a std::type_identity.
+/// Calls f with the value type of a form, as a std::type_identity.
 template <class F>
 decltype(auto) with_type(Form form, const F& f) {
   switch (form) {
@@ -48,9 +49,9 @@ struct Vector {
   Form form = Form::narrow;
   bool one = false;  ///< one value for all rows
   const void* data = nullptr;
-  const std::uint8_t* nulls = nullptr;  ///< 1: the row is NULL, whatever its value; null: none is
-  UInt128 bound = 0;                    ///< no |value| of narrow and wide ones is larger
-  const std::shared_ptr<const Dictionary>* dictionary = nullptr;  ///< of text: the batch's
+  const std::uint8_t* nulls = nullptr;  ///< 1: the row is NULL, whatever its value; null pointer: no row is NULL
+  UInt128 bound = 0;                    ///< no |value| of a narrow or wide vector is larger
+  const std::shared_ptr<const Dictionary>* dictionary = nullptr;  ///< of text: the batch's dictionary
 
   template <class T>
   [[nodiscard]] const T* as() const {
@@ -65,7 +66,7 @@ struct Vector {
 
 inline bool null_at(const Vector& v, int i) { return v.nulls != nullptr && v.nulls[v.one ? 0 : i] != 0; }
 
-/// Value i of anything but reals; of text, the index.
+/// Returns value i of any form except reals; for text, the index.
 inline Int128 exact_at(const Vector& v, int i) {
   return with_type(v.form, [&]<class T>(std::type_identity<T>) -> Int128 {
     if constexpr (std::is_same_v<T, double>) detail::no_such_value();
@@ -73,47 +74,48 @@ inline Int128 exact_at(const Vector& v, int i) {
   });
 }
 
-/// A condition that compares a column, perhaps brought to another type, with a constant.
+/// A condition that compares a column, possibly converted to another type, with a constant.
 struct ColumnComparison {
   const Expression* column;
   const Expression* constant;
   bool turned;  ///< the constant is on the left
 };
-/// By Op::equal, less or less_equal.
+/// Returns the comparison if the operator is Op::equal, less or less_equal.
 std::optional<ColumnComparison> column_comparison(const Expression& condition);
 
-/// From where to where a column's integers, decimals or dates may go.
+/// Minimum and maximum of a column's integers, decimals or dates.
 struct ColumnBounds {
   int column;
   Int128 minimum = kInt128Min;
   Int128 maximum = kInt128Max;
 };
 
-/// The same as bounds of what a column's storage holds; none where no value is within them.
+/// ColumnBounds converted to the column's storage. There are no stored bounds if no value is within them.
 struct StoredBounds {
   std::int64_t minimum;
   std::int64_t maximum;
 };
-/// Of integers but uint64, which not all bounds fit.
+/// Converts bounds for integers except uint64, which does not hold all bounds.
 std::optional<StoredBounds> stored_bounds(const ColumnBounds& bounds, Storage storage);
 
-/// What rows have to fulfil: one condition, or all that bound one column, which are tried as one.
+/// A condition on rows: a single condition, or all bounds of one column, which are tested together.
 struct Condition {
   std::vector<Node> nodes;
   std::optional<ColumnBounds> bounds = std::nullopt;
 };
 
-/// In their order, but for bounds that move before others: these cannot fail.
+/// Returns the conditions in order, except that bounds move before other bounds, because they cannot fail.
 std::vector<Condition> conditions_of(const std::vector<Node>& filters);
 
-/// An expression that fails in a row. The message names the row by its number; who knows the table's files says it better.
+/// An error of an expression in a row. The message contains the row number; a caller that has the table's files can be
+/// more specific.
 class RowFailure final : public Error {
  public:
   RowFailure(const Error& error, std::string failure, int location)
       : Error(error), failure_(std::move(failure)), location_(location) {}
-  /// What has failed, without the row.
+  /// Returns what failed, without the row.
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
-  /// The byte of the query.
+  /// Returns the byte of the query.
   [[nodiscard]] int location() const noexcept { return location_; }
 
  private:
@@ -121,37 +123,39 @@ class RowFailure final : public Error {
   int location_;
 };
 
-/// Computes with the columns of one plan, on one thread.
+/// Evaluates expressions over the columns of one plan, on one thread.
 class Evaluator {
  public:
-  /// `sql` and `counted` are for messages: the latter goes before the number of a row; null: rows have no number. The arguments outlive this.
+  /// `sql` and `counted` are used in messages. `counted` precedes the number of a row; null means that rows have no
+  /// number. The arguments must outlive this object.
   Evaluator(const std::vector<Field>& fields, int nodes, const std::string& sql, const Kernels& kernels,
             const char* counted = " in row ");
   ~Evaluator();
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  /// Rows first … first + count - 1 of the batch, at most kBlock, become the current rows.
+  /// Makes rows first … first + count - 1 of the batch, at most kBlock, the current rows.
   void start(const Batch& batch, std::int64_t first, int count);
-  /// These rows of the batch, at most kBlock, become the current rows.
+  /// Makes these rows of the batch, at most kBlock, the current rows.
   void start(const Batch& batch, std::span<const std::int32_t> rows);
-  /// Keeps only those of the current rows where the condition is true.
+  /// Keeps only the current rows where the condition is true.
   void keep(const Condition& condition);
-  // Marks are bits, one for each row of a block, all of whose rows are current.
+  // Marks are bits, one per row of a block. All rows of the block are current.
   void mark_all(std::uint64_t* marks) const;
-  /// Clears those of rows where the condition is not true; returns how many are left. All rows stay current.
+  /// Clears the marks of rows where the condition is not true. Returns the number of marked rows. All rows stay
+  /// current.
   int mark(const Condition& condition, std::uint64_t* marks);
-  /// Keeps only those of the current rows that are marked.
+  /// Keeps only the current rows that are marked.
   void keep_marked(const std::uint64_t* marks);
-  /// Appends the numbers in the batch of the current rows, and prefetches what those columns have there.
+  /// Appends the batch row numbers of the current rows, and prefetches the values of those columns.
   void append_rows(std::vector<std::int32_t>& rows, std::span<const int> columns) const;
 
   [[nodiscard]] int count() const { return count_; }
-  /// The value for each current row; valid until the next keep() or start(). Throws Error overflow, division_by_zero, not_positive; index:
-  /// the row.
+  /// Returns the value for each current row, valid until the next keep() or start(). Throws Error overflow,
+  /// division_by_zero, not_positive, with the row as index.
   const Vector& value(const Node& node);
-  /// Asks for some of what the next block reads of the columns that this one has read. value() does too: for callers that
-  /// compute between its calls.
+  /// Prefetches some data of the next block, from the columns that this one has read. value() also does this. This
+  /// function is for callers that compute between its calls.
   void read_ahead();
 
  private:
@@ -165,9 +169,9 @@ class Evaluator {
     const Vector& b;
   };
 
-  /// Keeps the current rows at these places.
+  /// Keeps the current rows at these positions.
   void keep_rows(std::span<const std::int32_t> places);
-  /// So many that kept_ lists.
+  /// Keeps the first `kept` rows that kept_ lists.
   void keep_first(int kept);
   void keep_true(const Node& condition);
   bool keep_range(const ColumnBounds& bounds);
@@ -203,13 +207,14 @@ class Evaluator {
   void is_member(const Expression& node, Slot& slot);
   void call(const Expression& node, Slot& slot);
   void exact_call(const Expression& node, const Function& function, Slot& slot);
-  /// The values of `node` for some of the current rows, by an evaluator of its own: what must not be computed for the
-  /// others is not.
+  /// Returns the values of `node` for some of the current rows. A separate evaluator computes them, so values that must
+  /// not be computed for the other rows are not computed.
   const Vector& value_for(const Node& node, std::span<const std::int32_t> places);
-  /// A node's slot, where its values are known: computed here, or for more rows by the evaluator that this one serves.
+  /// Returns a node's slot if its values are known: computed here, or by the evaluator of all rows that this one
+  /// serves.
   const Slot* known(const Expression& node);
   void take_from(const Vector& values, Slot& slot) const;
-  /// Number in the block of a current row, and in the table.
+  /// Returns the number of a current row in the block; row() returns its number in the table.
   [[nodiscard]] std::int32_t in_block(int i) const { return rows_ != nullptr ? rows_[i] : i; }
   [[nodiscard]] std::int64_t row(int i) const { return batch_->first_row + first_ + in_block(i); }
   [[noreturn]] void fail(const Expression& node, Code code, const char* what, int i) const;
@@ -224,15 +229,15 @@ class Evaluator {
   const Batch* batch_ = nullptr;
   std::int64_t first_ = 0;
   int count_ = 0;
-  const std::int32_t* rows_ = nullptr;  ///< which of the block's; null: all
-  std::vector<ColumnBlock> ahead_;      ///< of columns, in the next block: not asked for yet
+  const std::int32_t* rows_ = nullptr;  ///< numbers of the block's current rows; null: all
+  std::vector<ColumnBlock> ahead_;      ///< columns of the next block that are not prefetched yet
   std::vector<std::int32_t> kept_;
   std::vector<std::int32_t> places_;
   std::vector<Slot> slots_;  ///< by the ids of nodes
   std::int64_t now_ = 0;     ///< slots that were filled at another time are stale
   std::unique_ptr<Evaluator> for_some_;
-  Evaluator* all_ = nullptr;                 ///< of an evaluator for some: whose rows these are
-  std::vector<std::int32_t> places_in_all_;  ///< and which of them
+  Evaluator* all_ = nullptr;                 ///< set in an evaluator of some rows: the evaluator of all rows
+  std::vector<std::int32_t> places_in_all_;  ///< the positions of these rows in it
 };
 
 }  // namespace upsweep::expression

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/function_calls.cpp: how calls of functions are found, typed, and computed where all is constant.
+// sql/expression/function_calls.cpp: finds called functions, determines types, and computes calls with constant
+// arguments.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace upsweep::expression {
 namespace {
 
-// Powers of ten that are 0 or infinity as a double have the same effect: more places make no difference.
+// Powers of ten that are 0 or infinity as a double have the same effect, so more decimal places make no difference.
 constexpr int kMostPlaces = 400;
 
 std::string_view first_word(std::string_view words) { return words.substr(0, words.find(' ')); }
@@ -41,7 +42,7 @@ int min_arguments(const Function& function) {
 
 double real_power_of_ten(int exponent) { return std::strtod(fmt::format("1e{}", exponent).c_str(), nullptr); }
 
-/// What the function is of constants; nothing where a row with them is an error.
+/// Returns the function's value for constants. Returns nothing if a row with these constants is an error.
 std::optional<Expression> constant_call(const Function& function, ValueType type, const std::vector<Node>& operands) {
   std::array<const void*, kMostOperands> from = {};
   const bool is_real = type.kind == ValueKind::real;
@@ -92,14 +93,15 @@ std::string usage(const Function& function) {
 void Builder::require_arguments(const Function& function, const std::vector<Node>& args, int location) const {
   const auto count = static_cast<int>(args.size());
   if (count < min_arguments(function) || count > most_arguments(function)) {
-    expression::refuse(sql_, location, Code::bad_sql, fmt::format("the function is called as {}", usage(function)));
+    expression::refuse(sql_, location, Code::bad_sql,
+                       fmt::format("wrong number of arguments; usage: {}", usage(function)));
   }
   for (std::size_t i = 0; i < args.size(); ++i) {
     const Node& a = args[i];
     if (is_null_literal(a)) continue;
     if (function.takes[i] == Takes::places) {
       if (a->op == Op::literal && a->type.kind == ValueKind::integer) continue;
-      refuse(a->location, fmt::format("the number of decimal places of {}() is a whole number that is written here, "
+      refuse(a->location, fmt::format("the number of decimal places of {}() must be an integer literal, "
                                       "such as 2 or -3",
                                       name(function)));
     }
@@ -130,8 +132,9 @@ Node Builder::call(int function, std::vector<Node> args, int location) {
   detail::no_such_value();
 }
 
-/// The operands of a function that rounds: of floats powers of ten, to multiply and to divide by before; of decimals
-/// and integers powers of ten, to divide by and to multiply with after.
+/// Builds the call of a rounding function. For floats, the further operands are powers of ten that multiply and divide
+/// before rounding. For decimals and integers, they are powers of ten to divide by before and to multiply by after
+/// rounding.
 Node Builder::rounded(int function, const Node& a, int places, int location) {
   if (a->type.kind == ValueKind::real) {
     const Node up = real(real_power_of_ten(std::max(places, 0)), location);
@@ -149,7 +152,7 @@ Node Builder::rounded(int function, const Node& a, int places, int location) {
   return call_of(function, type, {a, divisor, multiple}, location);
 }
 
-/// A call with what the function's body takes.
+/// Returns a call with the operands of the function's body.
 Node Builder::call_of(int function, ValueType type, std::vector<Node> operands, int location) {
   if (std::all_of(operands.begin(), operands.end(), [](const Node& a) { return a->op == Op::literal; })) {
     auto constant = constant_call(functions()[static_cast<std::size_t>(function)], type, operands);

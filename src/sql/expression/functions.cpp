@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/functions.cpp: the table of scalar functions, with the body of each; compiled once per instruction set.
+// sql/expression/functions.cpp: the table of scalar functions, with a body each. It is compiled once per instruction
+// set.
 //
-// A function is an entry of kFunctions and, above it, a body. A body computes one row. It is written once, in what C++ and CUDA C++
-// have in common: the compiler makes a loop over a block of it, and the generated code of a GPU includes its text. Both have the
-// same bits, as neither contracts a product and a sum to one operation. A body sets `bad` where its result does not fit its type
-// or is not defined; the CPU then computes the rows one by one and finds the row to report.
+// A function is an entry of kFunctions plus a body above it. A body computes one row. It is written once, in the common
+// subset of C++ and CUDA C++. The compiler turns it into a loop over a block, and the generated code of a GPU includes
+// its text. Both give the same bits, because neither contracts a product and a sum into one operation. A body sets
+// `bad` if its result does not fit its type or is not defined. The CPU then computes the rows one by one and finds the
+// row to report.
 //
-// Everything but the table is internal to this file: no std:: functions, no inline functions of other headers
-// (tests/isa_symbols.sh verifies that).
+// All names except the table are internal to this file: it uses no std:: functions and no inline functions of other
+// headers (tests/isa_symbols.sh verifies that).
 #include "sql/expression/functions.hpp"
 
 #include <cstdint>
@@ -25,16 +27,16 @@
 namespace upsweep::expression {
 namespace {
 
-// ------------------------------------------------------------------------------------------- what bodies are written in
+// ------------------------------------------------------------------------------------------ what bodies are written in
 
-// NOLINTBEGIN(readability-identifier-naming): the names that CUDA C++ has for these, or that cuda_prelude.hpp gives them
+// NOLINTBEGIN(readability-identifier-naming): names of CUDA C++, or names that cuda_prelude.hpp defines
 #define INLINE inline
 using i64 = std::int64_t;
 using u64 = std::uint64_t;
 using i128 = Int128;
 using u128 = UInt128;
 // NOLINTEND(readability-identifier-naming)
-using Flag = std::int64_t;  // as wide as values: loops that set a bool would not become vectors
+using Flag = std::int64_t;  // as wide as values, because loops that set a bool are not vectorized
 
 inline double fabs(double a) { return __builtin_fabs(a); }
 inline double sqrt(double a) { return __builtin_sqrt(a); }
@@ -54,7 +56,7 @@ INLINE i64 opposite(i64 a) { return (i64)((u64)0 - (u64)a); }
 INLINE i128 opposite(i128 a) { return (i128)((u128)0 - (u128)a); }
 )
 
-// ------------------------------------------------------------------------------------------------------------ the bodies
+// ---------------------------------------------------------------------------------------------------------- the bodies
 
 UPSWEEP_CODE_AND_TEXT(kAbsolute,
 template <class T> INLINE T absolute(Flag& bad, T a) {
@@ -68,7 +70,7 @@ UPSWEEP_CODE_AND_TEXT(kAbsoluteReal,
 INLINE double absolute_real(Flag&, double a) { return fabs(a); }
 )
 
-// The quotient that is nearest to a / divisor, halves away from zero, times `multiple`. Both are powers of ten.
+// Returns the quotient nearest to a / divisor, halves away from zero, times `multiple`. Both are powers of ten.
 UPSWEEP_CODE_AND_TEXT(kRounded,
 template <class T> INLINE T rounded(Flag& bad, T a, T divisor, T multiple) {
   const T whole = quotient(a, divisor);
@@ -82,8 +84,9 @@ template <class T> INLINE T rounded(Flag& bad, T a, T divisor, T multiple) {
 }
 )
 
-// Halves away from zero: adding 2^52 rounds them to even numbers, of which some are too small. Floats from 2^52 on are whole.
-// `up` or `down` is a power of ten and the other one is 1. What they take out of the range of floats has no digit to round.
+// Halves are rounded away from zero. Adding 2^52 rounds halves to even, so some results are too small. Floats from 2^52
+// on are whole numbers. Either `up` or `down` is a power of ten, the other is 1. Values that they move out of the float
+// range have no digit to round.
 UPSWEEP_CODE_AND_TEXT(kRoundedReal,
 INLINE double whole_of(double a) {
   const double from = 4503599627370496.0;
@@ -109,9 +112,9 @@ INLINE double square_root(Flag& bad, double a) {
 )
 // clang-format on
 
-// -------------------------------------------------------------------------------------------------------------- the loops
+// ----------------------------------------------------------------------------------------------------------- the loops
 
-/// kBody of each row.
+/// Applies kBody to each row.
 template <auto kBody, class First, class... Further>
 inline bool each(int n, First* results, const First* first, Further... further) {
   Flag bad = 0;
@@ -119,7 +122,7 @@ inline bool each(int n, First* results, const First* first, Further... further) 
   return bad != 0;
 }
 
-/// The loop of a body whose operands are all of type T.
+/// The loop of a body whose operands all have type T.
 template <class T, T (*kBody)(Flag&, T)>
 bool loop(const void* const* operands, int n, void* results) {
   return each<kBody>(n, static_cast<T*>(results), static_cast<const T*>(operands[0]));
@@ -130,7 +133,7 @@ bool loop(const void* const* operands, int n, void* results) {
                      *static_cast<const T*>(operands[1]), *static_cast<const T*>(operands[2]));
 }
 
-// -------------------------------------------------------------------------------------------------------------- the table
+// ----------------------------------------------------------------------------------------------------------- the table
 
 constexpr Function kFunctions[] = {
     {.names = "abs",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/functions.hpp: the scalar functions of SQL as one table: names, arguments, NULL, kernels and text for a GPU.
+// sql/expression/functions.hpp: the table of SQL's scalar functions: names, arguments, NULL, kernels and GPU text.
 #pragma once
 
 #include <cstdint>
@@ -11,73 +11,74 @@
 
 namespace upsweep::expression {
 
-inline constexpr int kMostArguments = 2;  ///< of a function, as a query calls it
-inline constexpr int kMostOperands = 3;   ///< of a body: what Builder::call() makes of the arguments
+inline constexpr int kMostArguments = 2;  ///< arguments of a function in a query
+inline constexpr int kMostOperands = 3;   ///< operands of a body, which Builder::call() derives from the arguments
 
-/// What an argument of a function may be.
+/// Kinds of arguments of a function.
 enum class Takes : std::uint8_t {
   nothing,  ///< the function has no such argument
   number,   ///< an integer, a decimal or a float
   real,     ///< a number, which is converted to a float
-  places    ///< a whole number that the query states; 0 where it is left out
+  places    ///< an integer literal; 0 if omitted
 };
 
-/// The type of a function's result.
+/// Type of a function's result.
 enum class Gives : std::uint8_t {
-  same,    ///< that of the first argument
+  same,    ///< type of the first argument
   real,    ///< a float
-  rounded  ///< that of the first argument; a decimal has the decimal places that the second argument states
+  rounded  ///< type of the first argument; a decimal has the decimal places of the second argument
 };
 
-/// When a function's result is NULL.
+/// Condition under which a function's result is NULL.
 enum class NullRule : std::uint8_t {
-  any  ///< where one argument or more is NULL
+  any  ///< at least one argument is NULL
 };
 
-/// Computes the results of n rows. The first operand has n values, each further one has one value for all rows. Returns whether a
-/// row has failed: its result does not fit the type that is computed with, or is not defined. The results of such rows mean nothing.
+/// Computes the results of n rows. The first operand has n values; each further operand has one value for all rows.
+/// Returns whether a row failed: its result does not fit the computed type, or is not defined. The results of failed
+/// rows are undefined.
 using FunctionLoop = bool (*)(const void* const* operands, int n, void* results);
 
-/// How a function is computed: `name` is a function of `text`, CUDA C++ that is compiled for the CPU as well. Without a name the
-/// function has no such body.
+/// The implementation of a function. `name` is a function of `text`, CUDA C++ that is also compiled for the CPU. If
+/// `name` is null, the function has no such body.
 struct FunctionBody {
   const char* name = nullptr;
   const char* text = nullptr;
-  FunctionLoop narrow = nullptr;  ///< of int64
-  FunctionLoop wide = nullptr;    ///< of Int128
-  FunctionLoop real = nullptr;    ///< of doubles
+  FunctionLoop narrow = nullptr;  ///< for int64
+  FunctionLoop wide = nullptr;    ///< for Int128
+  FunctionLoop real = nullptr;    ///< for double
 };
 
 /// A scalar function.
 struct Function {
-  const char* names = nullptr;  ///< in lower case, between blanks; messages use the first one
+  const char* names = nullptr;  ///< in lower case, separated by blanks; messages use the first one
   Takes takes[kMostArguments] = {};
   Gives gives = Gives::same;
   NullRule nulls = NullRule::any;
   const char* meaning = nullptr;  ///< for the documentation
-  const char* failure = nullptr;  ///< what is said of a float that the body refuses; null: it refuses none
-  FunctionBody exact = {};        ///< of integers and decimals
-  FunctionBody real = {};         ///< of floats
-  UInt128 (*bound)(const UInt128* bounds) = nullptr;  ///< of `exact`: a bound of |results|, from those of |operands|
+  const char* failure = nullptr;  ///< the message for a float that the body refuses; null: it refuses none
+  FunctionBody exact = {};        ///< for integers and decimals
+  FunctionBody real = {};         ///< for floats
+  UInt128 (*bound)(const UInt128* bounds) = nullptr;  ///< bound of |results| of `exact`, from the bounds of |operands|
 };
 
-/// The table, as it is compiled for an instruction set. Each has the same functions in the same order.
+/// The table for one instruction set. All tables have the same functions in the same order.
 struct FunctionTable {
   const Function* first;
   int count;
-  const char* text;  ///< what the text of bodies calls, besides what cuda_prelude.hpp has
+  const char* text;  ///< functions that the bodies call, in addition to those of cuda_prelude.hpp
 };
 extern const FunctionTable functions_baseline;
 extern const FunctionTable functions_avx2;
 extern const FunctionTable functions_avx512;
 
-/// All functions. Their loops are those of the baseline.
+/// Returns all functions. Their loops are those of the baseline.
 std::span<const Function> functions();
-/// The place in the table of the function of that name, in lower case; -1 where there is none.
+/// Returns the index in the table of the function with this name in lower case, or -1.
 int function_named(std::string_view name);
-/// The name that messages use.
+/// Returns the name that messages use.
 std::string name(const Function& function);
-/// How the function is called: "round(x) or round(x, n)".
+/// Returns the usage of the function: "round(x) or round(x, n)".
 std::string usage(const Function& function);
 
 }  // namespace upsweep::expression

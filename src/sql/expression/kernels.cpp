@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/kernels.cpp: the loops over a block of values, compiled once per instruction set; UPSWEEP_ISA names this one.
+// sql/expression/kernels.cpp: loops over a block of values, compiled once per instruction set, which UPSWEEP_ISA names.
 //
-// Plain loops that the compiler makes vectors of. Everything but the table is internal to this file: no std:: functions,
-// no inline functions of other headers (tests/isa_symbols.sh holds it to that).
+// Plain loops that the compiler vectorizes. All names except the table are internal to this file: it uses no std::
+// functions and no inline functions of other headers (tests/isa_symbols.sh verifies that).
 #include "sql/expression/kernels.hpp"
 
 #include <immintrin.h>
@@ -21,7 +21,7 @@
 namespace upsweep::expression {
 namespace {
 
-/// As what an element is computed with.
+/// Converts an element to the type that it is computed in.
 template <class T>
 using As = std::conditional_t<std::is_floating_point<T>::value, double, std::int64_t>;
 
@@ -36,11 +36,11 @@ void take(const void* in, const std::int32_t* rows, int n, void* out) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------------------ selections
+// ---------------------------------------------------------------------------------------------------------- selections
 
 constexpr int kGroup = kMarksPerWord;
 
-/// Bit i: whether byte i is not 0.
+/// Bit i of the result: whether byte i is not 0.
 inline std::uint64_t bits_of(const std::uint8_t* bytes) {
 #if defined(__AVX512BW__)
   const __m512i all = _mm512_loadu_si512(bytes);
@@ -64,7 +64,7 @@ inline std::uint64_t bits_of(const std::uint8_t* bytes) {
 #endif
 }
 
-/// Appends first + i for every bit i; returns the end. It may write up to 64 places past that.
+/// Appends first + i for every bit i that is set. Returns the end. It may write up to 64 entries past that.
 inline std::int32_t* append_places(std::uint64_t bits, std::int32_t first, std::int32_t* to) {
   if (bits == ~std::uint64_t{0}) {
     for (int i = 0; i < kGroup; ++i) to[i] = first + i;
@@ -104,7 +104,7 @@ int marked(const std::uint64_t* marks, int n, std::int32_t* rows) {
   return static_cast<int>(to - rows);
 }
 
-/// Clears marks where bits(i), of rows i … i + 63, has none; returns how many are left.
+/// Clears the marks of rows i … i + 63 that are not set in bits(i). Returns the number of marked rows.
 template <class F>
 inline int clear_marks(std::uint64_t* marks, int n, F bits) {
   int left = 0;
@@ -124,7 +124,7 @@ int mark_true(const std::uint8_t* keep, int n, std::uint64_t* marks) {
   });
 }
 
-/// From minimum to maximum is one comparison: of the distance from minimum, without a sign.
+/// Tests minimum <= x <= maximum with one comparison: of the unsigned distance from minimum.
 template <class T>
 struct Range {
   using U = std::make_unsigned_t<T>;
@@ -134,7 +134,7 @@ struct Range {
   [[nodiscard]] bool holds(T value) const { return static_cast<U>(static_cast<U>(value) - minimum) <= width; }
 
 #if defined(__AVX512BW__)
-  /// Bit j: whether it holds from[j], of 64 bytes.
+  /// Bit j of the result: whether from[j] is in the range, for 64 bytes.
   [[nodiscard]] auto mask(const T* from) const {
     const __m512i values = _mm512_loadu_si512(from);
     if constexpr (sizeof(T) == 1) {
@@ -153,7 +153,7 @@ struct Range {
   }
 #endif
 
-  /// Bit j: whether it holds group[j], of kGroup.
+  /// Bit j of the result: whether group[j] is in the range, for kGroup elements.
   [[nodiscard]] std::uint64_t bits(const T* group) const {
 #if defined(__AVX512BW__)
     constexpr int kLanes = 64 / static_cast<int>(sizeof(T));
@@ -161,7 +161,7 @@ struct Range {
     std::uint64_t bits = 0;
     for (int first = 0; first < kGroup; first += kLanes) {
       auto some = static_cast<std::uint32_t>(mask(group + first));
-      // Extended in a general register: GCC 12 may spill a mask of 32 bits and load 64 of them back.
+      // Extend in a general register: GCC 12 may spill a mask of 32 bits and load 64 bits back.
       asm("" : "+r"(some));
       bits |= std::uint64_t{some} << first;
     }
@@ -174,8 +174,8 @@ struct Range {
   }
 };
 
-// Rows: what the next block reads first is asked for now, as the hardware's own prefetching stops at pages. Into the second
-// level: on Zen 4 filling the first one holds up what is computed.
+// Prefetches the rows that the next block reads first, because hardware prefetching stops at page boundaries. The
+// target is L2: on Zen 4, filling L1 delays the computation.
 constexpr int kAhead = 1024;
 constexpr int kLine = 64;
 
@@ -232,7 +232,7 @@ int select(const void* in, const std::int32_t* rows, int n, std::int64_t minimum
   return static_cast<int>(to - kept);
 }
 
-/// Rows outside the range count as 0, so that no row waits for another one's comparison.
+/// Rows outside the range count as 0, so that no row waits for the comparison of another row.
 template <class T>
 RangeSum sum_in_range(const void* key, std::int64_t minimum, std::int64_t maximum, const std::int64_t* left,
                       const std::int64_t* right, int n) {
@@ -265,7 +265,7 @@ RangeSum sum_in_range(const void* key, std::int64_t minimum, std::int64_t maximu
   return {static_cast<int>(rows), sum, static_cast<std::uint64_t>(left_bits), static_cast<std::uint64_t>(right_bits)};
 }
 
-// ------------------------------------------------------------------------------------------------------------ operations
+// ---------------------------------------------------------------------------------------------------------- operations
 
 template <class T, class Out, class F>
 inline void each(const T* a, bool one_a, const T* b, bool one_b, int n, Out* out, F f) {
@@ -296,18 +296,18 @@ inline bool is_equal(T a, T b) {
   return a == b || (a != a && b != b);
 }
 
-/// kF(a[i], b[i]) of every pair.
+/// Computes kF(a[i], b[i]) for every pair.
 template <class T, class Out, auto kF>
 void binary(const T* a, bool one_a, const T* b, bool one_b, int n, Out* out) {
   each(a, one_a, b, one_b, n, out, kF);
 }
 
-constexpr int kLanes = 8;  // of a sum: with each instruction set the same
+constexpr int kLanes = 8;  // lanes of a sum: the same number for every instruction set
 
 template <class T>
 T sum(const T* in, int n) {
   T lanes[kLanes];
-  for (T& lane : lanes) lane = static_cast<T>(-0.0);  // of floats the value that changes no bit
+  for (T& lane : lanes) lane = static_cast<T>(-0.0);  // for floats, the value that changes no bit
   int i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     const T* const group = in + i;
@@ -320,7 +320,7 @@ T sum(const T* in, int n) {
   return lanes[0];
 }
 
-/// The first that no other one precedes.
+/// Returns the first element that no other element precedes.
 template <class T, bool (*kPrecedes)(T, T)>
 T extreme(const T* in, int n) {
   T value = in[0];
@@ -344,7 +344,7 @@ std::uint64_t magnitude(const std::int64_t* in, int n) {
   return static_cast<std::uint64_t>(bits);
 }
 
-// ---------------------------------------------------------------------------------------------------------------- groups
+// -------------------------------------------------------------------------------------------------------------- groups
 
 void append_digit(const std::int32_t* before, const std::int32_t* digit, std::int32_t size, int n,
                   std::int32_t* number) {
@@ -396,7 +396,7 @@ void drop(const std::uint64_t* marks, int n, std::int32_t* group) {
 }
 
 #if defined(__AVX512F__)
-/// Every group's sum in a register: no value waits for the one before it.
+/// Keeps every group's sum in a register, so that no value waits for the previous one.
 template <std::size_t kGroups>
 void sum_masked(const std::int64_t* in, const std::int32_t* group, int n, std::int64_t* sums) {
   constexpr int kWide = 8;
@@ -417,7 +417,7 @@ void sum_masked(const std::int64_t* in, const std::int32_t* group, int n, std::i
   for (; i < n; ++i) sums[group[i]] += in[i];
 }
 #else
-/// Four copies of the sums: no value waits for the one before it.
+/// Keeps four copies of the sums, so that no value waits for the previous one.
 template <std::size_t kGroups>
 void sum_masked(const std::int64_t* in, const std::int32_t* group, int n, std::int64_t* sums) {
   constexpr int kCopies = 4;

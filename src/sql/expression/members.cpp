@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/members.cpp: open addressing, which a look-up mostly leaves after one cache line.
+// sql/expression/members.cpp: hash table with open addressing, in which most lookups touch only one cache line.
 #include "sql/expression/members.hpp"
 #include "sql/tuning.hpp"
 
@@ -40,7 +40,7 @@ bool Members::has(Int128 value) const {
                           : std::binary_search(exact_.begin(), exact_.end(), value);
 }
 
-/// `keys`: in ascending order as signed numbers. False where bits would take more memory than a table.
+/// `keys` are in ascending order as signed numbers. Returns false if bits would need more memory than a table.
 bool Members::build_bits(const std::vector<std::uint64_t>& keys) {
   if (keys.empty()) return false;
   const std::uint64_t words = (keys.back() - keys.front()) / 64 + 1;

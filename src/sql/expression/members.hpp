@@ -26,11 +26,11 @@ class Members {
     return bit / 64 < bits_.size() && (bits_[bit / 64] >> bit % 64 & 1) != 0;
   }
   [[nodiscard]] bool has(Int128 value) const;
-  /// 0.0 and -0.0 are equal; NaN is no member, as no literal is NaN.
+  /// 0.0 and -0.0 are equal. NaN is never a member, because no literal is NaN.
   [[nodiscard]] bool has(double value) const { return has_key(key_of(value)); }
   [[nodiscard]] bool has(std::string_view string) const { return strings_.find(string) != strings_.end(); }
 
-  // In ascending order, each once.
+  // Unique values in ascending order.
   [[nodiscard]] const std::vector<Int128>& exact() const { return exact_; }
   [[nodiscard]] const std::vector<double>& reals() const { return reals_; }
 
@@ -58,11 +58,12 @@ class Members {
   std::vector<Int128> exact_;
   std::vector<double> reals_;
   std::unordered_set<std::string, Hash, std::equal_to<>> strings_;
-  // Of `exact_` those that 64 bits hold: as bits from the first one on, where they are near each other; otherwise in a table.
+  // The values of `exact_` that fit 64 bits. They are stored as bits, starting at the minimum, if they are close
+  // together, otherwise in a table.
   std::vector<std::uint64_t> bits_;
   std::int64_t first_ = 0;
-  std::vector<std::uint64_t> slots_;  // a power of two, at most a quarter of them taken: most look-ups end at the first
-  std::uint64_t free_ = 0;            // what a free slot holds: no member's key
+  std::vector<std::uint64_t> slots_;  // a power of two; at most a quarter is used: most lookups end at the first slot
+  std::uint64_t free_ = 0;            // the content of a free slot: no member's key
   Secret by_ = secret();
 };
 

@@ -12,9 +12,9 @@
 namespace upsweep::expression {
 namespace {
 
-// Integers up to here are doubles, and the quotient of two doubles is rounded once.
+// Integers up to this bound are exact doubles, and the quotient of two doubles is rounded once.
 constexpr UInt128 kExact = UInt128{1} << kExactBits;
-// A quotient with 55 bits or more and a mark for what was dropped rounds right: a double has 53.
+// A quotient of 55 bits or more, plus a mark for dropped bits, rounds correctly: a double has 53 bits.
 constexpr int kQuotientBits = 57;
 
 int bits_of(UInt128 value) {
@@ -22,7 +22,7 @@ int bits_of(UInt128 value) {
   return static_cast<int>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(value)));
 }
 
-/// 256 bits, as many as a product of two 128-bit integers has.
+/// 256 bits, the width of a product of two 128-bit integers.
 struct UInt256 {
   UInt128 high;
   UInt128 low;
@@ -49,7 +49,7 @@ UInt256 difference(const UInt256& a, const UInt256& b) {
 constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                             1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/// n / d by long division, bit by bit, to as many as a double distinguishes.
+/// Returns n / d by long division, bit by bit, with the precision of a double.
 double divided(UInt256 n, UInt256 d) {
   const int shift = bits_of(n) - bits_of(d);
   if (shift > 0) d = shifted(d, shift);
@@ -82,7 +82,7 @@ double quotient(Int128 numerator, Int128 denominator, int tens) noexcept {
 
 double average(Int128 low, std::int64_t high, std::int64_t count, int scale) noexcept {
   if (high == 0) return quotient(low, count, -scale);
-  // The sum's magnitude in two's complement.
+  // The magnitude of the sum in two's complement.
   UInt256 sum{static_cast<UInt128>(Int128{high} - (low < 0 ? 1 : 0)), static_cast<UInt128>(low)};
   const bool negative = static_cast<Int128>(sum.high) < 0;
   if (negative) sum = difference({}, sum);

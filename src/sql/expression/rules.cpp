@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/rules.cpp: forms, limits and bounds, each decided once.
+// sql/expression/rules.cpp: forms, limits and bounds, each defined in one place.
 #include "sql/expression/rules.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 UInt128 saturated_sum(UInt128 a, UInt128 b) { return a > ~UInt128{0} - b ? ~UInt128{0} : a + b; }
 
-/// Of decimals only literals are wide, and no integer is for their sake.
+/// Only literals of decimals are wide; they do not make an integer wide.
 bool is_wide(const Node& node) { return node->wide && node->type.kind == ValueKind::integer; }
 
 }  // namespace
@@ -59,7 +59,7 @@ Form form_of(const Expression& node) {
 }
 
 Limits limits_of(ValueType type, bool wide) {
-  if (type.kind == ValueKind::date) return {INT32_MIN, INT32_MAX, "the result is no date"};
+  if (type.kind == ValueKind::date) return {INT32_MIN, INT32_MAX, "the result is not a valid date"};
   if (type.kind == ValueKind::integer && !wide) {
     return {INT64_MIN, INT64_MAX, "the result does not fit a 64-bit integer"};
   }

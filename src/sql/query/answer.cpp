@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/answer.cpp: computes the outputs of groups, block by block; keeps all rows or the first ones, and puts them in order.
+// sql/query/answer.cpp: computes the outputs of groups, block by block; keeps all or the first rows, and sorts them.
 #include "sql/query/answer.hpp"
 
 #include <fmt/format.h>
@@ -37,8 +37,8 @@
 namespace upsweep::query {
 namespace {
 
-/// -1, 0 or 1 as a row a comes before b, with it or after it by all that ORDER BY names. `is_null(which)` of a's value of an
-/// output, `compare_to(which)` of that with b's.
+/// Returns -1, 0 or 1 if row a is before b, equal to b or after b in the order of all ORDER BY terms. `is_null(which)`
+/// returns whether a's value of an output is NULL; `compare_to(which)` compares it with b's.
 template <class IsNull, class CompareTo>
 int compare_by_terms(const QueryPlan& plan, const AnswerChunk& b, std::size_t row, const IsNull& is_null,
                      const CompareTo& compare_to) {
@@ -53,20 +53,20 @@ int compare_by_terms(const QueryPlan& plan, const AnswerChunk& b, std::size_t ro
   return 0;
 }
 
-/// The groups that a thread takes at a time. It makes rows of a block of them.
+/// The number of groups that a thread takes at a time. It computes the rows of one block of groups at a time.
 constexpr std::int64_t kAnswerUnit = std::int64_t{tuning::kAnswer.blocks} * kBlock;
 
-/// Memory for rows of which a limit drops most, however little is allowed in all.
+/// Minimum memory for rows if a limit drops most of them, however small the memory limit is.
 constexpr std::int64_t kMinFew = tuning::kAnswer.least_few;
 
-/// Makes an answer of all groups at once, in their order, or of groups that come a chunk at a time, from several threads, in any
-/// order. The answer does not depend on the chunks.
+/// Creates an answer from all groups at once, in order, or from chunks of groups that several threads add in any order.
+/// The answer does not depend on the chunks.
 ///
-/// Without LIMIT all rows are kept. With ORDER BY and LIMIT, at most twice the limit is kept at a time, and then the last half is
-/// dropped. With LIMIT only, the groups themselves are kept, as no others are computed.
+/// Without LIMIT, all rows are kept. With ORDER BY and LIMIT, at most twice the limit is kept at a time; then the last
+/// half is dropped. With LIMIT only, the groups are kept instead, so that no other groups are computed.
 class AnswerMaker {
  public:
-  /// `most_bytes`: of memory, for rows and what `others` says is in use; 0: any.
+  /// `most_bytes`: the memory for rows and for the bytes in use that `others` returns; 0: no limit.
   AnswerMaker(const QueryPlan& plan, const Kernels& kernels, std::int64_t most_bytes,
               std::function<std::int64_t()> others)
       : plan_(plan),
@@ -81,7 +81,7 @@ class AnswerMaker {
     }
   }
 
-  /// Keeps only rows within the limit from here on. `count`: of all groups, -1 where that is not known.
+  /// From now on, keeps only rows within the limit. `count`: number of all groups, -1 if it is not known.
   void keep_few(std::int64_t count) {
     const bool has_limit = plan_.limit < std::numeric_limits<std::int64_t>::max();
     if (!has_limit || (count >= 0 && count <= plan_.limit)) return;
@@ -89,10 +89,10 @@ class AnswerMaker {
     if (keeps_groups_) kept_.emplace(plan_);
   }
 
-  /// Whether all rows are kept.
+  /// Returns whether all rows are kept.
   [[nodiscard]] bool keeps_all() const { return !keeps_groups_ && !keeps_first_; }
 
-  /// The groups of a chunk, all of them or some; their places ascend.
+  /// Adds all or some groups of a chunk. Their places must ascend.
   void add(const Groups& groups, GroupRange range, std::span<const std::uint64_t> place) {
     groups_ += range.count();
     find_sums_that_do_not_fit(groups, range);
@@ -112,8 +112,8 @@ class AnswerMaker {
     chunks_.push_back(std::move(rows));
   }
 
-  /// Adds all groups of these, in the order of their first rows, which becomes the order of the answer's rows. False: memory
-  /// cannot hold all rows besides the groups. `pause` as answer_of() has it.
+  /// Adds all groups of these views, in the order of their first rows. This becomes the order of the answer's rows.
+  /// Returns false if memory cannot hold all rows in addition to the groups. `pause` is that of answer_of().
   bool add_in_order(std::span<const Totals::View> views, int threads, const std::function<void()>& pause) {
     std::vector<std::int64_t> counts;
     for (const Totals::View& view : views) counts.push_back(view.groups->count());
@@ -156,7 +156,8 @@ class AnswerMaker {
     return true;
   }
 
-  /// What all groups come to. `number_of`: of a place, how many groups have theirs before it, once no chunk is at work.
+  /// Returns the answer for all groups. `number_of` returns the number of groups before a place. It is called when no
+  /// chunk is being processed.
   Answer finish(int threads, const std::function<std::int64_t(std::uint64_t)>& number_of) {
     Answer answer{.table = plan_.table, .groups = groups_};
     for (const Output& output : plan_.outputs) {
@@ -165,7 +166,7 @@ class AnswerMaker {
     }
     if (sum_that_does_not_fit_ < plan_.aggregates.size()) {
       refuse(plan_.sql, plan_.aggregates[sum_that_does_not_fit_].input->location, Code::overflow,
-             "this adds up to more than 38 digits");
+             "this sum has more than 38 digits");
     }
     if (keeps_groups_) compute_kept_groups();
     if (failed_) throw_failed(keeps_groups_ ? static_cast<std::int64_t>(failed_place_) : number_of(failed_place_));
@@ -182,9 +183,9 @@ class AnswerMaker {
  private:
   [[nodiscard]] const char* counted() const { return plan_.grouped ? " in group " : nullptr; }
 
-  // ------------------------------------------------------------------------------------------------------------- errors
+  // ------------------------------------------------------------------------------------------------------------ errors
 
-  /// These are errors whatever else is one; of several sums, the first in the query's order.
+  /// These errors take precedence over all others. If several sums fail, the first in the query's order is reported.
   void find_sums_that_do_not_fit(const Groups& groups, GroupRange range) {
     for (const std::size_t a : exact_sums_) {
       if (groups.rows().is_narrow(a)) continue;
@@ -197,8 +198,8 @@ class AnswerMaker {
     }
   }
 
-  /// A block that has failed: its first group that does by itself is kept, unless one before it has. False: none does.
-  /// `place_of(i)` of each.
+  /// Searches a block that failed for the first group that fails on its own. Keeps it unless an earlier group has
+  /// failed. Returns false if no group fails. `place_of(i)` is the place of group i.
   template <class PlaceOf>
   bool find_failed(Evaluator& evaluator, const Batch& batch, std::span<const GroupAt> groups, const PlaceOf& place_of) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -220,7 +221,7 @@ class AnswerMaker {
     return false;
   }
 
-  /// Computed again, by itself, for a message that has its number.
+  /// Computes the group again, on its own, for a message that contains its number.
   [[noreturn]] void throw_failed(std::int64_t number) {
     const Totals::View view{&*failed_, {}};
     const GroupAt only{&*failed_, 0};
@@ -234,9 +235,9 @@ class AnswerMaker {
     detail::no_such_value();
   }
 
-  // --------------------------------------------------------------------------------------------------------------- rows
+  // -------------------------------------------------------------------------------------------------------------- rows
 
-  /// For so many rows.
+  /// Returns a chunk with memory for this number of rows.
   [[nodiscard]] AnswerChunk empty_chunk(std::size_t rows = 0) const {
     AnswerChunk chunk;
     chunk.places.reserve(rows);
@@ -253,7 +254,8 @@ class AnswerMaker {
     return chunk;
   }
 
-  /// The outputs of these groups; none: one of them cannot be computed. `place_of(i)` of each.
+  /// Returns the outputs of these groups, or nothing if one of them cannot be computed. `place_of(i)` is the place of
+  /// group i.
   template <class PlaceOf>
   std::vector<const Vector*> outputs_of(Evaluator& evaluator, const Batch& batch, std::span<const GroupAt> groups,
                                         const PlaceOf& place_of) {
@@ -282,7 +284,8 @@ class AnswerMaker {
     require_memory(rows.bytes() - before);
   }
 
-  /// Rows from `first` on: their place is their number. Returns what that takes of memory, as ColumnWriter::write() does.
+  /// Writes rows from `first` on: their place is their number. Returns the memory that this needs, like
+  /// ColumnWriter::write().
   std::int64_t write_block(Evaluator& evaluator, const std::vector<Field>& fields, std::span<const Totals::View> views,
                            std::span<const Source> order, std::size_t first, std::deque<ColumnWriter>& writers) {
     if (has_failed_ && is_past_failed(first)) return 0;
@@ -303,7 +306,7 @@ class AnswerMaker {
     return more;
   }
 
-  /// All groups in the order of their first rows.
+  /// Returns all groups in the order of their first rows.
   static detail::Unwritten<Source> order_of(std::span<const Totals::View> views, std::span<const std::int64_t> counts,
                                             int threads) {
     std::vector<std::span<const std::uint64_t>> places;
@@ -345,7 +348,8 @@ class AnswerMaker {
     return failed_place_ < place;
   }
 
-  /// Beside groups that are in memory: where not all rows are kept, half of it is for those. False: there is not so much more.
+  /// Reserves memory in addition to groups in memory. If not all rows are kept, half of the memory is for rows. Returns
+  /// false if there is not enough.
   bool reserve(std::int64_t more) {
     const std::int64_t rows = bytes_ += more;
     if (most_bytes_ == 0) return true;
@@ -355,12 +359,12 @@ class AnswerMaker {
     if (reserve(more)) return;
     const auto text = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
     throw Error(Code::out_of_memory,
-                fmt::format("the answer has more rows than memory holds: {} of them so far, of the {} that the "
-                            "query may take: ask for fewer (LIMIT), or allow it more (QueryMemory::bytes)",
+                fmt::format("the answer does not fit in memory: its rows use {} so far, and the query may use {}; "
+                            "request fewer rows (LIMIT) or allow more memory (QueryMemory::bytes)",
                             text(bytes_), text(most_bytes_)));
   }
 
-  /// Of a block, the rows that may be among the first.
+  /// Keeps those rows of a block that may be among the first.
   void keep_first(const std::vector<const Vector*>& values, std::span<const std::uint64_t> places) {
     if (plan_.limit == 0) return;
     std::shared_ptr<const AnswerChunk> last;
@@ -382,7 +386,7 @@ class AnswerMaker {
     chunks_.push_back(std::move(some));
     if (rows_ / 2 >= plan_.limit && rows_ >= plan_.limit + kBlock) drop_past_limit();
   }
-  /// When twice as many have come together, the last half is dropped.
+  /// Drops the last half once there are twice the limit.
   void drop_past_limit() {
     const std::vector<Source> order = first_sources();
     const Source maximum = *std::max_element(order.begin(), order.end(), by_terms());
@@ -393,7 +397,7 @@ class AnswerMaker {
     chunks_.clear();
     chunks_.push_back(std::move(first));
   }
-  /// As many as the limit says, in any order.
+  /// Returns the first rows within the limit, in any order.
   [[nodiscard]] std::vector<Source> first_sources() const {
     std::vector<Source> all;
     for (std::uint32_t s = 0; s < chunks_.size(); ++s) {
@@ -418,14 +422,14 @@ class AnswerMaker {
     return take_columns(order, threads);
   }
 
-  /// By all threads, as to give memory back takes as long as to fill it.
+  /// All threads take part, because freeing memory takes as long as filling it.
   template <class UseChunk>
   void each_chunk(int threads, const UseChunk& use) {
     cpu::for_each_index(std::ssize(chunks_), threads,
                         [&](std::int64_t chunk) { use(chunks_[static_cast<std::size_t>(chunk)]); });
   }
 
-  /// Of those rows, in that order; nothing is left of any.
+  /// Returns the columns of those rows, in that order. The chunks are empty afterwards.
   std::vector<AnswerColumn> take_columns(std::span<const Source> order, int threads) {
     std::vector<AnswerColumn> columns;
     for (std::size_t c = 0; c < plan_.outputs.size(); ++c) {
@@ -436,7 +440,7 @@ class AnswerMaker {
     return columns;
   }
 
-  /// In the order of their places.
+  /// Returns all rows in the order of their places.
   std::vector<AnswerColumn> all_rows(int threads) {
     std::vector<std::span<const std::uint64_t>> places;
     places.reserve(chunks_.size());
@@ -446,7 +450,7 @@ class AnswerMaker {
     return rows_by_terms(order, threads);
   }
 
-  /// Rows that are in the order of their places, by what ORDER BY names.
+  /// Sorts rows that are in the order of their places by the ORDER BY terms.
   std::vector<AnswerColumn> ordered_rows(int threads) {
     const auto count = static_cast<std::int64_t>(in_order_[0].size());
     chunks_.push_back({.columns = std::move(in_order_)});
@@ -455,7 +459,7 @@ class AnswerMaker {
   }
 
   std::vector<AnswerColumn> rows_by_terms(detail::Unwritten<Source>& order, int threads) {
-    // Of rows that are equal the earlier one comes first.
+    // The earlier one of equal rows is first.
     if (!plan_.order.empty()) {
       std::stable_sort(order.begin(), order.end(), [&](Source a, Source b) { return compare_rows(a, b) < 0; });
     }
@@ -463,9 +467,9 @@ class AnswerMaker {
     return take_columns(order, threads);
   }
 
-  // ------------------------------------------------------------------------------------------------------------- groups
+  // ------------------------------------------------------------------------------------------------------------ groups
 
-  /// The first of them, as far as they may be among the first of all.
+  /// Keeps the first groups of the range that may be among the first of all.
   void keep_groups(const Groups& groups, GroupRange range, std::span<const std::uint64_t> place) {
     const std::lock_guard lock(changing_);
     kept_->add(groups, range, place);
@@ -473,14 +477,14 @@ class AnswerMaker {
     kept_->drop_some();
   }
 
-  /// As if there were no others: their number is their place.
+  /// Computes the kept groups as if there were no others: their number is their place.
   void compute_kept_groups() {
     kept_->drop_past_limit();
     std::vector<std::uint64_t> place(static_cast<std::size_t>(kept_->count()));
     std::iota(place.begin(), place.end(), std::uint64_t{0});
-    exact_sums_.clear();  // they have been looked at
+    exact_sums_.clear();  // they have been checked already
     keeps_groups_ = false;
-    add(kept_->groups(), {0, std::ssize(place)}, place);  // without GROUP BY there is a group, whatever the limit
+    add(kept_->groups(), {0, std::ssize(place)}, place);  // without GROUP BY there is one group, whatever the limit
     keeps_groups_ = true;
   }
 
@@ -493,21 +497,21 @@ class AnswerMaker {
   bool keeps_first_ = false;
   bool keeps_groups_ = false;
   std::atomic<std::int64_t> groups_{0};
-  std::atomic<std::int64_t> bytes_{0};  ///< of rows
+  std::atomic<std::int64_t> bytes_{0};  ///< bytes of rows
   std::atomic<bool> has_failed_{false};
 
-  std::mutex changing_;  // what follows:
+  std::mutex changing_;  // guards the following members:
   std::size_t sum_that_does_not_fit_ = std::numeric_limits<std::size_t>::max();
   std::uint64_t failed_place_ = 0;
   std::optional<Groups> failed_;             ///< the first group that cannot be computed
-  std::vector<AnswerChunk> chunks_;          ///< all rows, or those that may be among the first
-  std::vector<AnswerColumn> in_order_;       ///< in place of these, all rows in the order of their groups' first rows
-  std::int64_t rows_ = 0;                    ///< in chunks, where these are those that may be among the first
-  std::shared_ptr<const AnswerChunk> last_;  ///< one row: none is among the first that does not precede it
+  std::vector<AnswerChunk> chunks_;          ///< all rows, or the rows that may be among the first
+  std::vector<AnswerColumn> in_order_;       ///< instead of chunks: all rows in the order of their groups' first rows
+  std::int64_t rows_ = 0;                    ///< number of rows in chunks, if these may be among the first
+  std::shared_ptr<const AnswerChunk> last_;  ///< one row: only rows that precede it may be among the first
   std::optional<FirstGroups> kept_;
 };
 
-/// Where places are the numbers of rows.
+/// Used if places are the numbers of rows.
 std::int64_t number_of_row(std::uint64_t place) { return static_cast<std::int64_t>(place); }
 
 }  // namespace

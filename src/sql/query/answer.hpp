@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/answer.hpp: from folded groups to the rows that are given out.
+// sql/query/answer.hpp: computes the rows of an answer from folded groups.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace upsweep::query {
 
-/// Computes the plan's outputs, orders them and keeps those within the limit. Throws Error overflow, division_by_zero,
-/// and out_of_memory where there are more rows than memory holds. `threads` as policies have it.
+/// Computes the plan's outputs, sorts them and keeps those within the limit. Throws Error overflow, division_by_zero,
+/// and out_of_memory if the rows do not fit in memory. `threads` as in policies.
 Answer answer_of(const QueryPlan& plan, const Groups& groups, const Kernels& kernels, int threads);
-/// The same; the totals have no groups afterwards. `most_bytes`: of memory, for groups and rows; 0: as the totals have it. `pause` is
-/// called now and then, by one thread at a time. If it throws, this ends.
+/// Like the function above. The totals have no groups afterwards. `most_bytes`: memory for groups and rows; 0: the
+/// limit of the totals. `pause` is called now and then, by one thread at a time. If it throws, the computation ends.
 Answer answer_of(const QueryPlan& plan, Totals& totals, const Kernels& kernels, int threads, std::int64_t most_bytes,
                  const std::function<void()>& pause);
 

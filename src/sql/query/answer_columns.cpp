@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/answer_columns.cpp: columns of rows that are known to have their order are written where they belong; others grow by blocks,
-// and are put in order by a pass over places, and one over each column, so that two of a column are there at a time.
+// sql/query/answer_columns.cpp: writes and sorts columns of an answer. If the order of rows is known, they are written
+// to their final positions. Otherwise columns grow by blocks. They are then sorted by a pass over places and one pass
+// over each column, so that only one column at a time exists twice.
 #include "sql/query/answer_columns.hpp"
 
 #include <algorithm>
@@ -25,9 +26,10 @@ using namespace expression;
 
 namespace {
 
-// Rows that a thread puts in their place at a time.
+// Rows that a thread moves to their final positions at a time.
 constexpr std::size_t kWorkUnit = tuning::kAnswer.rows;
-// Places of a work unit are put in order by a table of all, where so many are for each row that is there; otherwise they are sorted.
+// Places of a work unit are sorted with a table of all places if the number of places per row is less than this.
+// Otherwise they are sorted by comparison.
 constexpr std::size_t kSparse = tuning::kAnswer.sparse;
 constexpr int kPlaceShift = 32;
 
@@ -45,7 +47,7 @@ std::int64_t bytes_of(const AnswerColumn& column) {
                                    column.nulls.capacity() + sizeof column);
 }
 
-// ------------------------------------------------------------------------------------------------------------- appending
+// ----------------------------------------------------------------------------------------------------------- appending
 
 void widen(AnswerColumn& column) {
   column.wide.reserve(column.exact.capacity());
@@ -53,7 +55,7 @@ void widen(AnswerColumn& column) {
   detail::free_vector(column.exact);
 }
 
-/// Of any form that is neither real nor text; that of a row that is NULL is 0.
+/// Appends values of any form except real and text. The value of a NULL row is 0.
 void append_exact(const Vector& values, std::span<const int> rows, AnswerColumn& to) {
   with_type(values.form, [&]<class T>(std::type_identity<T>) {
     const auto at = [&](int row) { return null_at(values, row) ? T{} : values.at<T>(row); };
@@ -97,7 +99,7 @@ void append_nulls(const Vector& values, std::span<const int> rows, AnswerColumn&
   for (const int row : rows) to.nulls.push_back(null_at(values, row) ? 1 : 0);
 }
 
-// ------------------------------------------------------------------------------------------------------------- in order
+// ------------------------------------------------------------------------------------------------------------ in order
 
 /// Calls `use_unit(first, end, unit)` for all work units of kWorkUnit rows.
 template <class UseWorkUnit>
@@ -109,7 +111,7 @@ void for_work_units(std::size_t rows, int threads, const UseWorkUnit& use_work_u
   });
 }
 
-/// One array of a column that chunks have, as `array_of(column)` gives it.
+/// Gathers one array of a column from the chunks; `array_of(column)` returns the array.
 template <class T, class ArrayOf>
 detail::Unwritten<T> gathered_array(std::span<const AnswerChunk> chunks, std::size_t which,
                                     std::span<const Source> order, int threads, const ArrayOf& array_of) {
@@ -129,7 +131,7 @@ detail::Unwritten<T> gathered_array(std::span<const AnswerChunk> chunks, std::si
 void gather_strings(std::span<const AnswerChunk> chunks, std::size_t which, std::span<const Source> order, int threads,
                     AnswerColumn& to) {
   const auto string_at = [&](Source source) { return chunks[source.chunk].columns[which].word_at(source.row); };
-  std::vector<std::int64_t> begin((order.size() + kWorkUnit - 1) / kWorkUnit + 1);  // of each work unit's letters
+  std::vector<std::int64_t> begin((order.size() + kWorkUnit - 1) / kWorkUnit + 1);  // start of each unit's string bytes
   for_work_units(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t work_unit) {
     std::int64_t letters = 0;
     for (std::size_t i = first; i < end; ++i) letters += std::ssize(string_at(order[i]));
@@ -149,7 +151,7 @@ void gather_strings(std::span<const AnswerChunk> chunks, std::size_t which, std:
   });
 }
 
-/// In 64 bits after all where the widest of the chunks' values are not among them.
+/// Stores 64 bits after all, if the widest values of the chunks are not among these rows.
 void gather_wide(std::span<const AnswerChunk> chunks, std::size_t which, std::span<const Source> order, int threads,
                  AnswerColumn& to) {
   to.wide.resize(order.size());
@@ -173,7 +175,7 @@ struct Placed {
   Source source;
 };
 
-/// Where the rows of each upper half of a place begin among all, and in the end their number.
+/// Returns the start of the rows of each upper half of a place among all rows. The last element is their number.
 std::vector<std::size_t> begin_of_chunks(std::span<const std::span<const std::uint64_t>> places, std::size_t work_units,
                                          int threads) {
   std::vector<std::size_t> begin(work_units + 1);
@@ -191,7 +193,7 @@ std::vector<std::size_t> begin_of_chunks(std::span<const std::span<const std::ui
   return begin;
 }
 
-/// Puts rows in the order of their places, by `table` where these are near to each other.
+/// Sorts rows by their places, with `table` if the places are close together.
 void put_in_order(std::vector<Placed>& rows, std::vector<Source>& table, Source* to) {
   constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   const auto precedes = [](const Placed& a, const Placed& b) { return a.place < b.place; };
@@ -216,7 +218,7 @@ void put_in_order(std::vector<Placed>& rows, std::vector<Source>& table, Source*
 
 std::int64_t AnswerChunk::bytes() const {
   auto all = static_cast<std::int64_t>(places.capacity() * (sizeof(std::uint64_t) + sizeof(Source)));
-  std::int64_t largest = 0;  // is there twice then
+  std::int64_t largest = 0;  // this column exists twice during the sort
   for (const AnswerColumn& column : columns) {
     all += bytes_of(column);
     largest = std::max(largest, bytes_of(column));
@@ -258,7 +260,7 @@ detail::Unwritten<Source> in_order_of_places(std::span<const std::span<const std
             [&](std::uint32_t a, std::uint32_t b) { return places[a].front() < places[b].front(); });
   if (by_first.empty()) return {};
   std::vector<std::uint64_t>
-      reach;  // how far places go up to each of these, of which there may be one for each work unit
+      reach;  // maximum upper half of places up to each of these chunks; each may have a work unit
   reach.reserve(by_first.size());
   for (const std::uint32_t s : by_first) {
     reach.push_back(std::max(places[s].back() >> kPlaceShift, reach.empty() ? 0 : reach.back()));
@@ -275,7 +277,7 @@ detail::Unwritten<Source> in_order_of_places(std::span<const std::span<const std
       for (; from < std::ssize(by_first); ++from) {
         const std::uint32_t number = by_first[static_cast<std::size_t>(from)];
         const std::span<const std::uint64_t> all = places[number];
-        if (all.front() >> kPlaceShift > upper) break;  // nor have those after it any
+        if (all.front() >> kPlaceShift > upper) break;  // the chunks after it also have none
         auto at = std::lower_bound(all.begin(), all.end(), upper << kPlaceShift);
         for (; at != all.end() && *at >> kPlaceShift == upper; ++at) {
           own.push_back({static_cast<std::uint32_t>(*at), {number, static_cast<std::uint32_t>(at - all.begin())}});
@@ -326,7 +328,7 @@ AnswerColumn gathered_column(std::span<const AnswerChunk> chunks, std::size_t wh
   return to;
 }
 
-// ------------------------------------------------------------------------------------------------------- written in order
+// ---------------------------------------------------------------------------------------------------- written in order
 
 ColumnWriter::ColumnWriter(ValueKind kind, std::size_t rows) : column_{.kind = kind}, rows_(rows) {
   if (kind == ValueKind::real) {
@@ -384,13 +386,13 @@ std::int64_t ColumnWriter::write_exact(const Vector& values, int count, std::siz
   });
   if (wide.empty()) return 0;
   const std::lock_guard lock(changing_);
-  // Then all of the column's rows have 128 bits in the end.
+  // All rows of the column are then stored in 128 bits.
   const std::int64_t bytes = wide_.empty() ? static_cast<std::int64_t>(rows_ * sizeof(Int128)) : 0;
   wide_.insert(wide_.end(), wide.begin(), wide.end());
   return bytes + static_cast<std::int64_t>(wide.size() * sizeof(Wide));
 }
 
-/// Ends are those in the block's letters, until all are there.
+/// Ends are relative to the block's string bytes until all blocks are joined.
 std::int64_t ColumnWriter::write_strings(const Vector& values, int count, std::size_t first) {
   AnswerColumn block{.kind = ValueKind::text};
   block.ends.reserve(static_cast<std::size_t>(count));

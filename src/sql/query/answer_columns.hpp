@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/answer_columns.hpp: the rows of an answer in the making, column by column: of blocks, and put in order.
+// sql/query/answer_columns.hpp: the rows of an answer under construction, as columns: appended by blocks and sorted.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@
 
 namespace upsweep::query {
 
-/// Rows that one thread has made.
+/// Rows that one thread has computed.
 struct AnswerChunk {
   std::vector<AnswerColumn> columns = {};
-  detail::Large<std::uint64_t> places = {};  ///< of each row the place of its group's first row; no two have the same
+  detail::Large<std::uint64_t> places = {};  ///< for each row the place of its group's first row; all places differ
 
   [[nodiscard]] std::size_t size() const { return places.size(); }
-  /// Of memory, and of what it takes besides to put the rows in order.
+  /// Returns the bytes of memory, including the memory needed to sort the rows.
   [[nodiscard]] std::int64_t bytes() const;
 };
 
@@ -36,37 +36,38 @@ inline constexpr auto kRowNumbers = [] {
   std::iota(all.begin(), all.end(), 0);
   return all;
 }();
-inline constexpr std::span<const int> kAllRows = kRowNumbers;  ///< of a block
+inline constexpr std::span<const int> kAllRows = kRowNumbers;  ///< numbers of the rows of a block
 
-/// Appends those rows' values of a block.
+/// Appends the values of those rows of a block.
 void append(const expression::Vector& values, std::span<const int> rows, AnswerColumn& to);
 
-/// -1, 0 or 1 as a value comes before that of another row, with it or after it. Neither is NULL.
+/// Returns -1, 0 or 1 if a value is less than, equal to or greater than that of another row. Neither is NULL.
 int compare(const AnswerColumn& a, std::size_t row, const AnswerColumn& b, std::size_t other);
 int compare(const expression::Vector& a, int row, const AnswerColumn& b, std::size_t other);
 
-/// All rows in the order of their places, which ascend in each chunk: `places` has those of each. Places that have their upper
-/// halves in common are put in order by one thread.
+/// Returns all rows in the order of their places. `places` has the places of each chunk, which ascend. One thread sorts
+/// all places with the same upper half.
 detail::Unwritten<Source> in_order_of_places(std::span<const std::span<const std::uint64_t>> places, int threads);
-/// Of chunks that have so many rows each, one after the other.
+/// Returns the rows of chunks with these numbers of rows, one chunk after the other.
 detail::Unwritten<Source> one_after_the_other(std::span<const std::int64_t> counts, int threads);
 
-/// A column of those rows, in that order.
+/// Returns a column of those rows, in that order.
 AnswerColumn gathered_column(std::span<const AnswerChunk> chunks, std::size_t which, std::span<const Source> order,
                              int threads);
 
-/// A column of so many rows, which are written block by block, by several threads.
+/// A column with a fixed number of rows, which several threads write block by block.
 class ColumnWriter {
  public:
   ColumnWriter(ValueKind kind, std::size_t rows);
 
-  /// Rows from `first` on, each once. Returns what that takes of memory besides 64 bits for each row.
+  /// Writes rows from `first` on; each row is written once. Returns the memory that this needs in addition to 64 bits
+  /// per row.
   std::int64_t write(const expression::Vector& values, int count, std::size_t first);
-  /// Once all are written.
+  /// Returns the column, once all rows are written.
   AnswerColumn finish(int threads);
 
  private:
-  /// Of rows from `first` on, up to the next block.
+  /// The string bytes of the rows from `first` up to the next block.
   struct Letters {
     std::size_t first;
     std::size_t rows;
@@ -85,7 +86,7 @@ class ColumnWriter {
 
   AnswerColumn column_;
   std::size_t rows_;
-  std::mutex changing_;  // what follows, and column_.nulls until it is there:
+  std::mutex changing_;  // guards the following members, and column_.nulls until it exists:
   std::vector<Letters> letters_;
   std::vector<Wide> wide_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/api.cpp: the public face: statements, queries and their answers.
+// sql/query/api.cpp: the public interface: statements, queries and their answers.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -35,7 +35,7 @@ constexpr int threads_of(const Policy& policy) { return policy.threads; }
 constexpr int threads_of(const gpu::Policy&) { return 0; }
 constexpr std::string_view rung_of(Backend backend) { return kQueryRungs[static_cast<int>(backend)]; }
 
-/// A rung asked for by name never falls back: throws where it is not the one that `runs` the query.
+/// A rung that was requested by name never falls back. Throws if `runs` does not run the query with that rung.
 void require_rung(std::string_view asked, Backend runs) {
   if (asked.empty() || asked == rung_of(runs)) return;
   const Backend other = runs == Backend::cpu ? Backend::cuda : Backend::cpu;
@@ -48,7 +48,7 @@ void require_rung(std::string_view asked, Backend runs) {
   refuse_rung(asked, known);
 }
 
-/// Calls f, whose errors have the caller's words for what they advise to change.
+/// Calls f. Its errors use the caller's words for the settings that they advise to change.
 template <class F>
 auto in_words_of(const QueryMemory& memory, const F& f) {
   try {
@@ -85,7 +85,7 @@ auto in_rows_of(const Table& table, const std::string& sql, const F& f) {
   }
 }
 
-/// Whether the name is written as files are: "sales.csv", "data/sales".
+/// Returns whether the name looks like a file name: "sales.csv", "data/sales".
 bool is_like_file(std::string_view name) { return name.find_first_of("./\\") != std::string_view::npos; }
 
 }  // namespace
@@ -120,7 +120,7 @@ void Statement::refuse_table(const std::string& why) const {
   const bool is_file = query::is_like_file(name);
   expression::refuse(
       sql_, query::table_location(sql_, *syntax_), Code::unknown_table,
-      is_file ? "no table is called \"" + name + "\"; a file is named in single quotes: FROM '" + name + "'" : why);
+      is_file ? "no table is called \"" + name + "\"; write a file name in single quotes: FROM '" + name + "'" : why);
 }
 
 Query::Query(const Statement& statement, const Table& table) : fields_(table.fields()) {
@@ -145,7 +145,7 @@ void require_device_bytes(std::int64_t bytes) {
 
 }  // namespace
 
-/// Throws where the table has other columns than the one that the query was made for.
+/// Throws if the table's columns differ from those of the table that the query was made for.
 void Query::require_fields(const Table& table) const {
   const auto same = [](const Field& a, const Field& b) {
     return a.name == b.name && a.kind == b.kind && a.storage == b.storage && a.scale == b.scale &&
@@ -153,7 +153,7 @@ void Query::require_fields(const Table& table) const {
   };
   const std::vector<Field>& fields = table.fields();
   if (!std::equal(fields.begin(), fields.end(), fields_.begin(), fields_.end(), same)) {
-    throw Error(Code::invalid_argument, "the query was made for a table with other columns");
+    throw Error(Code::invalid_argument, "the query was made for a table with different columns");
   }
 }
 
@@ -176,7 +176,8 @@ template <class Policy>
 Answer Query::answered(const Policy& policy, const Table& table, const QueryProgress& progress,
                        const QueryMemory& memory) const {
   if (memory.bytes < 0 || memory.group_bytes < 0) {
-    throw Error(Code::invalid_argument, "the memory of a query is a positive number of bytes, or 0 for what is free");
+    throw Error(Code::invalid_argument,
+                "the memory of a query must be a positive number of bytes, or 0 for the free memory");
   }
   require_device_bytes(memory.device_bytes);
   const auto begin = std::chrono::steady_clock::now();

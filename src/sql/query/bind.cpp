@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/bind.cpp: walks PostgreSQL's parse tree; what is not in the supported subset is refused where it stands.
+// sql/query/bind.cpp: walks PostgreSQL's parse tree, and refuses unsupported parts with their position.
 #include "sql/query/bind.hpp"
 
 #include <fmt/format.h>
@@ -25,8 +25,8 @@
 namespace upsweep::query {
 namespace {
 
-constexpr int kDeepest = 500;                // operators, one in another
-constexpr int kMostNodes = 20'000;           // different expressions of a query: each has buffers, on every thread
+constexpr int kDeepest = 500;                // nesting depth of operators
+constexpr int kMostNodes = 20'000;           // different expressions of a query: each has buffers on every thread
 constexpr std::size_t kMostListed = 10'000;  // expressions after SELECT, GROUP BY, ORDER BY
 
 constexpr ValueType kCount{ValueKind::integer};
@@ -37,7 +37,7 @@ bool is_aggregate(const Json& call) {
   return std::find(std::begin(kAggregates), std::end(kAggregates), name) != std::end(kAggregates);
 }
 
-/// What subtrees contain. Each subtree is searched once, however often it is asked about.
+/// The contents of subtrees. Each subtree is searched only once.
 class Contents {
  public:
   bool has_aggregate(const Json& node) { return of(node).aggregate; }
@@ -79,10 +79,11 @@ class Binder {
   QueryPlan run();
 
  private:
-  /// Where an expression stands: over the table's rows, or over keys and aggregates.
+  /// The level of an expression: over the table's rows, or over keys and aggregates.
   enum class Level : std::uint8_t { rows, outputs };
 
-  /// Names of selected columns that a clause has looked up: the first column of a name, and how many there are.
+  /// Names of selected columns that a clause has looked up: the first column with the name, and the number of such
+  /// columns.
   using SeenNames = std::set<std::pair<std::size_t, std::size_t>>;
 
   [[noreturn]] void refuse(int location, const std::string& what, Code code = Code::unsupported_sql) const {
@@ -117,7 +118,7 @@ class Binder {
   std::optional<std::size_t> selected_by_name(const Name& name, int location, const ValueOf& value_of,
                                               SeenNames& one_value) const;
   std::optional<std::size_t> selected_by_value(const Json& node, int location);
-  /// A key or aggregate, as answer.cpp gives it to the outputs: integers in 128 bits.
+  /// Returns a key or aggregate as answer.cpp passes it to the outputs: integers have 128 bits.
   Node output(int index, ValueType type, int location) {
     return outputs_.column(index, type, type.kind == ValueKind::integer, location);
   }
@@ -129,15 +130,15 @@ class Binder {
   Builder rows_;
   Builder outputs_;
   QueryPlan plan_;
-  std::map<int, int> used_;  // table column -> the plan's
-  // What expressions of the tree come to over rows, and which are keys: each expression of the answer is looked for among the keys,
-  // with all that it is made of, so that it would be bound again at each level.
+  std::map<int, int> used_;  // table column -> the plan's column
+  // Expressions of the tree that are bound over rows, and those that are keys. Each expression of the answer and its
+  // subexpressions are looked up among the keys. Without these maps, subexpressions would be bound again at each level.
   std::unordered_map<const Json*, Node> bound_;
   std::unordered_map<const Expression*, int> keys_;
   Contents contents_;
 };
 
-// -------------------------------------------------------------------------------------------------------------- clauses
+// ------------------------------------------------------------------------------------------------------------- clauses
 
 void Binder::bind_filters(const Node& condition) {
   if (condition->op == Op::both) {
@@ -160,7 +161,7 @@ void Binder::bind_keys(const Json& select) {
     const std::optional<Name> name = names_.plain_name(item);
     if (const auto number = selected_by_number(item, std::ssize(targets), location)) {  // GROUP BY 1
       source = &value_of(*number);
-    } else if (name && names_.of_table().find(*name).empty()) {  // a column of the table goes before one of the answer
+    } else if (name && names_.of_table().find(*name).empty()) {  // columns of the table take precedence
       const auto bound = [&](std::size_t target) {
         return contents_.has_aggregate(value_of(target)) ? nullptr : bind(value_of(target), Level::rows, 0);
       };
@@ -170,16 +171,16 @@ void Binder::bind_keys(const Json& select) {
     const Node key = bind(*source, Level::rows, 0);
     if (key->type.kind == ValueKind::real) {
       refuse(location,
-             "rows cannot be grouped by floats, not by rounded ones either; group by an integer, a decimal, a date or "
+             "rows cannot be grouped by floats, including rounded floats; group by an integer, a decimal, a date or "
              "text, or by ranges: CASE WHEN x < 10 THEN 0 WHEN x < 20 THEN 1 ELSE 2 END");
     }
     if (key->type.kind == ValueKind::text && key->op != Op::column)
-      refuse(location, "text can be grouped by as a column only");
+      refuse(location, "text in GROUP BY must be a column");
     if (keys_.emplace(key.get(), static_cast<int>(plan_.keys.size())).second) plan_.keys.push_back(key);
   }
 }
 
-/// Which of the selected columns GROUP BY 1 or ORDER BY 1 means; none where the node is no number.
+/// Returns the selected column that GROUP BY 1 or ORDER BY 1 means, or nothing if the node is not a number.
 std::optional<std::size_t> Binder::selected_by_number(const Json& node, std::ptrdiff_t count, int location) const {
   const auto constant = constant_of(sql_, node);
   if (!constant || constant->op != Op::literal || !is_numeric(constant->type)) return std::nullopt;
@@ -192,7 +193,7 @@ std::optional<std::size_t> Binder::selected_by_number(const Json& node, std::ptr
   return static_cast<std::size_t>(*number - 1);
 }
 
-/// Throws where a list has more expressions than a query may have.
+/// Throws if a list has more expressions than a query may have.
 void Binder::require_few(const Json& list, const char* clause) const {
   if (list.size() <= kMostListed) return;
   refuse(first_location(list[kMostListed]),
@@ -213,9 +214,8 @@ void Binder::bind_outputs(const Json& select) {
   });
   if (!plan_.grouped && !contents_.has_aggregate(targets)) {
     refuse(location_of(targets[0].at("ResTarget"), 0),
-           "rows themselves are not given out: select aggregates (SUM, COUNT, MIN, MAX, AVG), and with GROUP BY what "
-           "rows are "
-           "grouped by");
+           "individual rows cannot be selected: select aggregates (SUM, COUNT, MIN, MAX, AVG) and, with GROUP BY, its "
+           "expressions");
   }
   for (const Json& item : targets) {
     const Json& target = item.at("ResTarget");
@@ -227,14 +227,15 @@ void Binder::bind_outputs(const Json& select) {
   }
 }
 
-/// The selected column that the name means; none where there is none. `value_of`: what a column comes to, as several of one
-/// name may be the same. `one_value`: those of which a clause knows that all come to the same.
+/// Returns the selected column that the name means, or nothing. `value_of` returns a column's expression, because
+/// several columns of one name may be equal. `one_value` has the names whose columns a clause has already found to be
+/// equal.
 template <class ValueOf>
 std::optional<std::size_t> Binder::selected_by_name(const Name& name, int location, const ValueOf& value_of,
                                                     SeenNames& one_value) const {
   const std::vector<std::size_t> found = names_.selected().find(name);
   if (found.empty()) return std::nullopt;
-  // Those that a name means are told by the first and how many they are.
+  // The columns that a name means are identified by the first column and their number.
   if (!one_value.emplace(found[0], found.size()).second) return found[0];
   for (const std::size_t other : found) {
     if (other == found[0] || value_of(other) == value_of(found[0])) continue;
@@ -249,7 +250,7 @@ std::optional<std::size_t> Binder::selected_by_value(const Json& node, int locat
   const auto& all = plan_.outputs;
   const auto found = std::find_if(all.begin(), all.end(), [&](const Output& output) { return output.value == value; });
   if (found == all.end() || plan_.aggregates.size() != aggregates)
-    refuse(location, "ORDER BY takes what the query selects, by name, number or as it stands there");
+    refuse(location, "ORDER BY must use a selected column: its name, its number or the same expression");
   return static_cast<std::size_t>(found - all.begin());
 }
 
@@ -282,9 +283,9 @@ void Binder::bind_limit(const Json& select) {
   const auto limit = constant_of(sql_, count);
   if (limit && limit->op == Op::null) return;  // LIMIT ALL
   const bool is_whole = limit && limit->op == Op::literal && is_exact(limit->type) && scale_of(limit->type) == 0;
-  if (!is_whole) refuse(location, "LIMIT takes a whole number of rows");
+  if (!is_whole) refuse(location, "LIMIT must be an integer number of rows");
   if (limit->exact < 0) refuse(location, "LIMIT must not be negative", Code::bad_sql);
-  // More rows than that there are none.
+  // A table never has more rows than that.
   plan_.limit = static_cast<std::int64_t>(std::min<Int128>(limit->exact, plan_.limit));
 }
 
@@ -303,7 +304,7 @@ QueryPlan Binder::run() {
   return std::move(plan_);
 }
 
-// ---------------------------------------------------------------------------------------------------------- expressions
+// --------------------------------------------------------------------------------------------------------- expressions
 
 Node Binder::bind(const Json& node, Level level, int depth) {
   if (level == Level::outputs) return bind_new(node, level, depth);
@@ -314,13 +315,12 @@ Node Binder::bind(const Json& node, Level level, int depth) {
 Node Binder::bind_new(const Json& node, Level level, int depth) {
   const auto [tag, body] = tagged(node);
   const int location = location_of(body, first_location(node));
-  if (depth > kDeepest)
-    refuse(location, fmt::format("the expression has more than {} operators one in another", kDeepest));
+  if (depth > kDeepest) refuse(location, fmt::format("the expression has more than {} nested operators", kDeepest));
   if (level == Level::outputs && !contents_.has_aggregate(node)) {
     if (const auto key = key_for(node, location, depth)) return *key;
   }
   if (rows_.nodes() + outputs_.nodes() > kMostNodes)
-    refuse(location, fmt::format("the query has more than {} different expressions; IN takes longer lists of values",
+    refuse(location, fmt::format("the query has more than {} different expressions; use IN for long lists of values",
                                  kMostNodes));
   if (const auto constant = constant_of(sql_, node)) return builder(level).make(*constant);
   if (tag == "ColumnRef" && level == Level::rows) return bind_column(body, location);
@@ -331,7 +331,7 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
            Code::bad_sql);
   }
   if (tag == "TypeCast" && cast_type(body) == "interval")
-    refuse(location, "an interval is added to a date literal or subtracted from one");
+    refuse(location, "an interval can only be added to or subtracted from a date literal");
   if (tag == "TypeCast") refuse_cast(sql_, cast_type(body), location);
   if (tag == "A_Expr") return bind_operator(body, level, location, depth);
   if (tag == "BoolExpr") return bind_logic(body, level, location, depth);
@@ -343,13 +343,13 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
   if (tag == "FuncCall" && !is_aggregate(body)) return bind_function(body, level, location, depth);
   if (tag == "FuncCall" && level == Level::outputs) return bind_aggregate(body, location, depth);
   if (tag == "FuncCall") {
-    refuse(location, fmt::format("{}() is an aggregate: it cannot be inside another one, in WHERE or in GROUP BY",
+    refuse(location, fmt::format("{}() is an aggregate: it cannot be inside another aggregate, in WHERE or in GROUP BY",
                                  function_name(body)));
   }
   refuse_expression(sql_, tag, location);
 }
 
-/// The output column of a key that `node` is equal to.
+/// Returns the output column of a key that is equal to `node`.
 std::optional<Node> Binder::key_for(const Json& node, int location, int depth) {
   if (plan_.keys.empty() || !contents_.has_column(node)) return std::nullopt;
   const Node value = bind(node, Level::rows, depth);
@@ -362,14 +362,13 @@ Node Binder::bind_column(const Json& body, int location) {
   const std::size_t place = names_.column_of(body, location);
   const Field& field = fields_[place];
   if (!field.unsupported.empty()) {
-    refuse(
-        location,
-        fmt::format("column '{}' is of type {}, which is not computed with; convert it to numbers, dates or text, or "
-                    "leave it out",
-                    field.name, field.unsupported),
-        Code::unsupported_type);
+    refuse(location,
+           fmt::format("column '{}' has unsupported type {}; convert it to numbers, dates or text, or "
+                       "omit it",
+                       field.name, field.unsupported),
+           Code::unsupported_type);
   }
-  if (field.is_untyped) return rows_.null(location);  // of whatever type is needed
+  if (field.is_untyped) return rows_.null(location);  // adopts any required type
   const int index = static_cast<int>(place);
   const auto [used, is_new] = used_.emplace(index, static_cast<int>(plan_.columns.size()));
   if (is_new) {
@@ -379,9 +378,9 @@ Node Binder::bind_column(const Json& body, int location) {
   return rows_.column(used->second, {field.kind, field.scale}, form_of(field) == Form::wide, location);
 }
 
-// ------------------------------------------------------------------------------------------------------------- operators
+// ----------------------------------------------------------------------------------------------------------- operators
 
-/// A date literal moved by an interval.
+/// Returns a date literal moved by an interval.
 std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::string& symbol, Level level, int location,
                                                  int depth) {
   if (!body.contains("lexpr") || (symbol != "+" && symbol != "-")) return std::nullopt;
@@ -391,7 +390,8 @@ std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::st
   if (!interval) return std::nullopt;
   const Node date = bind(body.at(turned ? "rexpr" : "lexpr"), level, depth + 1);
   if (date->type.kind != ValueKind::date || date->op != Op::literal) {
-    refuse(location, "intervals are added to date literals only: move it to the other side of the comparison");
+    refuse(location,
+           "intervals can only be added to date literals: move the interval to the other side of the comparison");
   }
   const int sign = symbol == "-" ? -1 : 1;
   const auto days = static_cast<int>(date->exact);
@@ -399,11 +399,12 @@ std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::st
     refuse(location, "this interval is too long", Code::overflow);
   const std::int64_t moved = add_months(days, sign * interval->months) + sign * interval->days;
   if (moved < kFirstDay || moved > kLastDay)
-    refuse(location, "the date is outside of the years 0 to 9999", Code::overflow);
+    refuse(location, "the date is outside the years 0 to 9999", Code::overflow);
   return builder(level).exact(moved, {ValueKind::date}, location);
 }
 
-/// Refuses to order the strings of ordered categories, which have an order of their own: that of their letters is another one.
+/// Refuses to order the strings of ordered categories: the order of the categories differs from the order of the
+/// strings.
 void Binder::require_order_of_letters(const Node& node, Level level, int location) const {
   if (node->type.kind != ValueKind::text) return;
   for (const int column : expression::columns_of({node})) {
@@ -411,12 +412,11 @@ void Binder::require_order_of_letters(const Node& node, Level level, int locatio
     if (level == Level::outputs) {
       if (index < plan_.keys.size()) require_order_of_letters(plan_.keys[index], Level::rows, location);
     } else if (plan_.fields[index].has_own_order) {
-      refuse(
-          location,
-          fmt::format("column '{}' has ordered categories, and queries order text by its letters: convert the column "
-                      "to text to have that, or to numbers in the order of the categories",
-                      plan_.fields[index].name),
-          Code::unsupported_type);
+      refuse(location,
+             fmt::format("column '{}' has ordered categories, but queries order text by its bytes: convert the column "
+                         "to text for that order, or to numbers for the order of the categories",
+                         plan_.fields[index].name),
+             Code::unsupported_type);
     }
   }
 }
@@ -440,7 +440,7 @@ Node Binder::bind_operator(const Json& body, Level level, int location, int dept
     refuse_operator(sql_, "", symbol, location);
   }
   const Node left = bind(body.at("lexpr"), level, depth + 1);
-  constexpr std::string_view kArithmetic = "+-*/";  // as the operators follow each other in Op
+  constexpr std::string_view kArithmetic = "+-*/";  // in the order of the operators in Op
   if (const auto which = symbol.size() == 1 ? kArithmetic.find(symbol) : std::string::npos;
       which != std::string::npos) {
     return make.arithmetic(static_cast<Op>(static_cast<std::size_t>(Op::add) + which), left, right, location);
@@ -458,7 +458,7 @@ Node Binder::bind_operator(const Json& body, Level level, int location, int dept
 
 Node Binder::bind_in(const Json& body, Level level, int location, int depth) {
   const Node left = bind(body.at("lexpr"), level, depth + 1);
-  std::vector<Expression> constants;  // which are no nodes: of a list there may be very many
+  std::vector<Expression> constants;  // not nodes, because a list may have very many
   std::vector<Node> others;
   const Json& list = body.at("rexpr");
   for (const Json& item : list.at("List").at("items")) {
@@ -507,7 +507,7 @@ Node Binder::bind_case(const Json& body, Level level, int location, int depth) {
   return make.choose(std::move(args), location);
 }
 
-// ------------------------------------------------------------------------------------------------------------- functions
+// ----------------------------------------------------------------------------------------------------------- functions
 
 Node Binder::bind_function(const Json& body, Level level, int location, int depth) {
   const std::string name = function_name(body);
@@ -521,9 +521,9 @@ Node Binder::bind_function(const Json& body, Level level, int location, int dept
   return builder(level).call(function, std::move(args), location);
 }
 
-// ------------------------------------------------------------------------------------------------------------ aggregates
+// ---------------------------------------------------------------------------------------------------------- aggregates
 
-/// The number of an aggregate's output column; equal ones are folded once.
+/// Returns the index of an aggregate's output column. Equal aggregates are folded once.
 int Binder::aggregate(Fold fold, const Node& input, ValueType type) {
   auto& all = plan_.aggregates;
   const auto found =
@@ -538,7 +538,7 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   require_plain_call(sql_, body, location);
   if (body.value("agg_star", false)) {
     if (name != "count")
-      refuse(location, fmt::format("{}(*) is not defined: name a column; * stands in COUNT(*) only", name),
+      refuse(location, fmt::format("{}(*) is not defined: name a column; * is only allowed in COUNT(*)", name),
              Code::bad_sql);
     return output(aggregate(Fold::count_rows, nullptr, kCount), kCount, location);
   }

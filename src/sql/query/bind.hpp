@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/bind.hpp: from the parse tree to a plan: names become columns, every expression gets its type.
+// sql/query/bind.hpp: converts a parse tree to a plan: resolves names to columns and determines all types.
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@
 
 namespace upsweep::query {
 
-/// `table`: what messages call it. Throws Error unknown_column, unsupported_sql, bad_sql, unsupported_type, overflow; all
-/// but the last show where.
+/// `table`: its name in messages. Throws Error unknown_column, unsupported_sql, bad_sql, unsupported_type, overflow.
+/// All except the last show the position.
 QueryPlan bind(const std::string& sql, const Syntax& syntax, const std::string& table,
                const std::vector<Field>& fields);
 
-/// The name after FROM, for a query without a path. Throws unsupported_sql where there is none, or more than one.
+/// Returns the name after FROM, for a query without a path. Throws unsupported_sql if there is no name or more than
+/// one.
 std::string table_name(const std::string& sql, const Syntax& syntax);
-/// The byte at which the table stands.
+/// Returns the byte at which the table's name begins.
 int table_location(const std::string& sql, const Syntax& syntax);
 
 }  // namespace upsweep::query

@@ -12,10 +12,10 @@
 namespace upsweep::query {
 namespace {
 
-// Rows after which counts of 32 bits go into the states.
+// Rows after which 32-bit counts are added to the states.
 constexpr std::int64_t kMostCounted = std::int64_t{1} << 30;
 
-/// Rows whose value is NULL, which were counted for all aggregates.
+/// Subtracts rows whose value is NULL; these were counted for all aggregates.
 void discount_nulls(std::size_t aggregate, const Vector& v, const BlockGroups& block) {
   if (v.nulls == nullptr) return;
   for (int i = 0; i < block.rows; ++i) {
@@ -33,7 +33,7 @@ void BlockAggregates::add(Evaluator& evaluator, const BlockGroups& block) {
   few_are_counted_ = false;
   const bool are_many = block.groups.count() > kFewGroups;
   if (are_many) count_for_all(block);
-  const Vector never_null;  // what COUNT(*) counts
+  const Vector never_null;  // the input of COUNT(*)
   for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
     const auto& [fold, input, type] = plan_.aggregates[a];
     const Vector& v = input ? evaluator.value(input) : never_null;
@@ -51,17 +51,17 @@ void BlockAggregates::add(Evaluator& evaluator, const BlockGroups& block) {
   }
 }
 
-/// The block's rows are counted in their groups: for all aggregates at once, as if nothing were NULL.
+/// Counts the block's rows per group, for all aggregates at once, as if no value were NULL.
 void BlockAggregates::count_for_all(const BlockGroups& block) {
   const int n = block.rows;
   if (rows_counted_ > kMostCounted) settle(block.groups);
   rows_counted_ += n;
   counts_.resize(static_cast<std::size_t>(block.groups.count()) + 1);
-  std::int32_t* const rows = counts_.data() + 1;  // after those without group
+  std::int32_t* const rows = counts_.data() + 1;  // follows the count of rows without a group
   for (int i = 0; i < n; ++i) ++rows[block.group[i]];
 }
 
-/// Whether it has added up the values, none of which is NULL, in `many_`.
+/// Adds the values to `many_` and returns true, if no value is NULL and the sums fit.
 bool BlockAggregates::include_many(std::size_t aggregate, const Vector& v, const BlockGroups& block) {
   const int n = block.rows;
   Sums& many = many_[aggregate];
@@ -103,7 +103,7 @@ void BlockAggregates::forget() {
   rows_counted_ = 0;
 }
 
-/// The block's rows in each group, counted once for all aggregates.
+/// Returns the block's rows per group, counted once for all aggregates.
 const std::int64_t* BlockAggregates::rows_of_few(const BlockGroups& block) {
   const int n = block.rows;
   if (!few_are_counted_) kernels_.count_few(block.group, n, static_cast<int>(block.groups.count()), rows_of_few_);
@@ -111,7 +111,7 @@ const std::int64_t* BlockAggregates::rows_of_few(const BlockGroups& block) {
   return rows_of_few_;
 }
 
-/// Of few groups.
+/// Counts rows if there are few groups.
 void BlockAggregates::count_rows(std::size_t aggregate, const Vector& v, const BlockGroups& block) {
   GroupRows& rows = block.groups.rows();
   const int n = block.rows;
@@ -138,7 +138,7 @@ void BlockAggregates::include_sums(std::size_t aggregate, const Vector& v, const
   if (is_plain(v) && block.groups.count() > kFewGroups && include_many(aggregate, v, block)) return;
   if (is_plain(v) && block.groups.count() <= kFewGroups && sum_fits(v.operand(), kBlock)) {
     std::int64_t with_none[kFewGroups + 1] = {};
-    std::int64_t* const sums = with_none + 1;  // after that of rows without group
+    std::int64_t* const sums = with_none + 1;  // follows the sum of rows without a group
     if (block.groups.count() == 1 && block.are_all) {
       sums[0] = kernels_.integers.sum(v.as<std::int64_t>(), n);
     } else {
@@ -154,7 +154,7 @@ void BlockAggregates::include_sums(std::size_t aggregate, const Vector& v, const
   });
 }
 
-/// Rows without group do not change the order, where no value is NULL.
+/// Rows without a group do not change the order, provided that no value is NULL.
 void BlockAggregates::include_reals(std::size_t aggregate, const Vector& v, const BlockGroups& block) {
   GroupRows& rows = block.groups.rows();
   int n = block.rows;
@@ -208,7 +208,7 @@ void BlockAggregates::include_extremes(std::size_t aggregate, const Vector& v, c
     if (kind == ValueKind::real) {
       other.set_real(v.at<double>(i));
     } else if (kind == ValueKind::text) {
-      // Only text that is better than all before it is kept: there may be as many entries as rows.
+      // Keeps a string only if it is better than all before it, because there may be one entry per row.
       const std::string_view mine = string_at(v, i);
       const bool is_kept =
           best.count > 0 && !is_better(fold, mine, block.groups.strings()[static_cast<std::int32_t>(best.exact)]);

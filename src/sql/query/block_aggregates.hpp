@@ -16,28 +16,28 @@ struct BlockGroups {
   Groups& groups;
   const std::int32_t* group;  ///< by row; kNoGroup: the row is not kept
   int rows;
-  bool are_all;  ///< no row is without group
+  bool are_all;  ///< every row has a group
 };
 
-/// Rows and sums of many groups are added up side by side, group after group, and go into the states at the end: a group's row takes
-/// half a cache line and more, and a group has only a few bytes here.
+/// Counts and sums of many groups are stored contiguously, group after group, and added to the states at the end. A
+/// group's row takes half a cache line or more, but a group takes only a few bytes here.
 class BlockAggregates {
  public:
-  /// The arguments outlive this.
+  /// The arguments must outlive this object.
   BlockAggregates(const QueryPlan& plan, const Kernels& kernels);
 
-  /// Adds the rows that the evaluator has. Throws what the evaluator does.
+  /// Adds the evaluator's current rows. Throws the errors of the evaluator.
   void add(Evaluator& evaluator, const BlockGroups& block);
-  /// Adds to the states what has not gone into them yet. Until then states are not complete.
+  /// Adds the remaining counts and sums to the states. The states are incomplete until then.
   void settle(Groups& groups);
-  /// Drops what has not gone into states.
+  /// Drops counts and sums that are not in the states.
   void forget();
 
  private:
   /// Sums of many groups.
   struct Sums {
-    std::vector<std::int64_t> sums;  ///< [g + 1] is of group g, [0] of rows without group
-    UInt128 bound = 0;               ///< of the values
+    std::vector<std::int64_t> sums;  ///< [g + 1] is the sum of group g, [0] that of rows without a group
+    UInt128 bound = 0;               ///< bound of the values
     std::int64_t rows = 0;           ///< rows added: no sum exceeds this number times the bound
 
     void forget() {
@@ -58,11 +58,11 @@ class BlockAggregates {
 
   const QueryPlan& plan_;
   const Kernels& kernels_;
-  std::vector<double> reals_;  ///< of rows that have a group
+  std::vector<double> reals_;  ///< values of rows that have a group
   bool few_are_counted_ = false;
   std::int64_t rows_of_few_[kFewGroups] = {};
-  std::vector<std::int32_t> counts_;  ///< rows that are not in states yet, as Sums::sums
-  std::int64_t rows_counted_ = 0;     ///< there
+  std::vector<std::int32_t> counts_;  ///< rows that are not in the states yet, indexed like Sums::sums
+  std::int64_t rows_counted_ = 0;     ///< number of rows in counts_
   std::vector<Sums> many_;            ///< by aggregate
 };
 

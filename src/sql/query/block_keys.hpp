@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/block_keys.hpp: the keys of a block's rows, whose groups are looked for.
+// sql/query/block_keys.hpp: the keys of a block's rows, from which their groups are found.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace upsweep::query {
 
-/// What a table of groups has where it has no group yet.
+/// The entry of a group table for which no group is known yet.
 inline constexpr std::int32_t kUnseen = -2;
-// How far ahead slots are prefetched.
+// Number of rows by which slots are prefetched ahead.
 inline constexpr int kAhead = tuning::kPrefetch.slots;
 
-/// Whether a row is kept; without marks all are.
+/// Returns whether a row is kept. Without marks, all rows are kept.
 inline bool is_marked(const std::uint64_t* marks, int i) {
   return marks == nullptr || ((marks[i / kMarksPerWord] >> (i % kMarksPerWord)) & 1) != 0;
 }
@@ -27,19 +27,19 @@ struct BlockKeys {
   int rows = 0;
   const std::uint64_t* marks = nullptr;  ///< null: all rows are kept
 
-  /// Rows that are not kept have no group.
+  /// Returns whether a row is kept. Rows that are not kept have no group.
   [[nodiscard]] bool is_kept(int i) const { return is_marked(marks, i); }
 };
 
-/// Whether these are numbers of 64 bits, one of each row, none of which is NULL.
+/// Returns whether these are 64-bit numbers, one per row, none of which is NULL.
 inline bool is_plain(const Vector& v) { return v.form == Form::narrow && v.nulls == nullptr && !v.one; }
 
-/// The string of a row, which is not NULL.
+/// Returns the string of a row, which is not NULL.
 inline std::string_view string_at(const Vector& v, int i) {
   return (**v.dictionary)[static_cast<std::size_t>(v.at<std::int32_t>(i))];
 }
 
-/// The groups of rows by their numbers. `find_row` finds the groups that the table lacks.
+/// Looks up the groups of rows by their numbers. `find_row` finds groups that are not in the table.
 template <class FindRow>
 void look_up(const Kernels& kernels, std::vector<std::int32_t>& groups, const std::int32_t* number,
              const BlockKeys& block, std::int32_t* group, const FindRow& find_row) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/carry.cpp: groups to bytes and back; what comes back is checked as any file's content is.
+// sql/query/carry.cpp: converts groups to bytes and back. The bytes are checked like the contents of any file.
 #include "sql/query/carry.hpp"
 
 #include <fmt/format.h>
@@ -30,11 +30,11 @@ void put(const T& value, std::string& to) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// What a carry consists of, front to back.
+/// Reads the parts of a carry in order.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {
-    require(bytes.starts_with(kMagic), "they do not begin as one");
+    require(bytes.starts_with(kMagic), "they do not begin with its header");
     place_ = kMagic.size();
   }
 
@@ -51,14 +51,14 @@ class Reader {
     place_ += size;
     return taken;
   }
-  /// What is left, but for the bytes after encoded batches.
+  /// Returns the remaining bytes, except the bytes after the encoded batches.
   [[nodiscard]] std::span<const std::byte> batches() const {
     require(bytes_.size() - place_ >= kAfterBatches, "they end too early");
     return std::as_bytes(std::span(bytes_)).subspan(place_, bytes_.size() - place_ - kAfterBatches);
   }
   void require(bool holds, const char* why) const {
     if (holds) return;
-    throw Error(Code::malformed, fmt::format("these bytes are no carry of a query: {} (byte {})", why, place_));
+    throw Error(Code::malformed, fmt::format("these bytes are not a carry of a query: {} (byte {})", why, place_));
   }
 
  private:
@@ -67,10 +67,10 @@ class Reader {
 };
 
 [[noreturn]] void refuse_other_query() {
-  throw Error(Code::invalid_argument, "the carry is of another query, or of one for other columns");
+  throw Error(Code::invalid_argument, "the carry belongs to another query, or to a query for other columns");
 }
 
-/// What two plans must have in common for the states of one to be states of the other.
+/// Returns the properties that two plans must share so that states of one are valid states of the other.
 std::string signature_of(const QueryPlan& plan) {
   std::string all = plan.sql;
   for (const Node& key : plan.keys) all += "\n" + name(key->type);
@@ -106,7 +106,7 @@ void merge_bytes(const QueryPlan& plan, std::string_view bytes, Groups& into) {
   if (from.take(from.get<std::uint64_t>()) != signature_of(plan)) refuse_other_query();
   const auto count = from.get<std::int64_t>();
   from.require(count >= 0 && count <= kMostGroups, "the number of groups is out of range");
-  from.require(plan.grouped || count == 1, "there must be one group, without GROUP BY");
+  from.require(plan.grouped || count == 1, "without GROUP BY there must be one group");
   from.require(GroupDecoder::count(from.batches()) == count, "groups are damaged, missing, or too many");
   Groups batch(plan);
   const std::int64_t none = batch.count();  // one without GROUP BY
@@ -122,8 +122,8 @@ void merge_bytes(const QueryPlan& plan, std::string_view bytes, Groups& into) {
     (void)from.take(read);
     merge(into, batch);
   }
-  from.require(!are_all || into.count() == count, "a group comes twice");
-  from.require(from.take(kAfterBatches) == std::string_view(kNothing, kAfterBatches), "more follows its end");
+  from.require(!are_all || into.count() == count, "a group occurs twice");
+  from.require(from.take(kAfterBatches) == std::string_view(kNothing, kAfterBatches), "more bytes follow its end");
 }
 
 }  // namespace upsweep::query

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/cell_text.cpp: what upsweep/query.hpp declares for single values: cells, dates and decimals as text and back.
+// sql/query/cell_text.cpp: functions of upsweep/query.hpp for single values: cells, dates and decimals as text and
+// back.
 #include <fmt/format.h>
 
 #include <cmath>

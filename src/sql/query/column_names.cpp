@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/column_names.cpp: names are looked up as they are written; where none is found, the error says what there is.
+// sql/query/column_names.cpp: looks up names as they are written; if none is found, the error lists the existing names.
 #include "sql/query/column_names.hpp"
 
 #include <fmt/format.h>
@@ -18,13 +18,14 @@ std::string name_of(const Json& target) {
   if (tag == "ColumnRef" && body.at("fields").back().contains("String")) return string_of(body.at("fields").back());
   if (tag == "FuncCall") return function_name(body);
   if (tag == "CaseExpr") return "case";
-  return "?column?";  // as PostgreSQL calls it
+  return "?column?";  // the name that PostgreSQL uses
 }
 
 const Json& range_of(const std::string& sql, const Json& select) {
   require_clauses(sql, select);
   if (!select.contains("fromClause")) {
-    refuse(sql, 0, Code::unsupported_sql, "a query needs a table: FROM 'FILE', or FROM NAME of a table that is given");
+    refuse(sql, 0, Code::unsupported_sql,
+           "a query needs a table: FROM 'FILE', or FROM NAME with the name of a given table");
   }
   const Json& from = select.at("fromClause");
   require_one_table(sql, from);
@@ -35,7 +36,7 @@ const Json& range_of(const std::string& sql, const Json& select) {
       if (range.contains(field)) path += (path.empty() ? "" : ".") + range.value(field, "");
     }
     refuse(sql, location_of(range, 0), Code::unsupported_sql,
-           fmt::format("a table has no schema before its name; a file is named in single quotes: FROM '{}'", path));
+           fmt::format("table names cannot have a schema; write a file name in single quotes: FROM '{}'", path));
   }
   return range;
 }
@@ -55,12 +56,12 @@ ColumnNames::ColumnNames(const std::string& sql, const Syntax& syntax, const std
   for (const Json& item : select.at("targetList")) selected_.add(name_of(item.at("ResTarget")));
 }
 
-/// The names of a column with what stands before it, as they are written.
+/// Returns the names of a column and its qualifiers, as they are written.
 std::vector<Name> ColumnNames::names_of(const Json& body, int location) const {
   const Json& fields = body.at("fields");
   std::vector<Name> names = names_at(sql_, location, fields.size());
   if (names.size() == fields.size()) return names;
-  // U&"…", of which only the parser knows the characters.
+  // U&"…", whose characters only the parser can decode.
   names.clear();
   for (const Json& field : fields) names.push_back({string_of(field), true});
   return names;
@@ -72,19 +73,19 @@ std::optional<Name> ColumnNames::plain_name(const Json& node) const {
   return names_of(body, location_of(body, -1))[0];
 }
 
-/// Throws unless the table may be called what stands before a column.
+/// Throws unless the qualifier of a column is a valid name of the table.
 void ColumnNames::require_table(const std::vector<Name>& names, int location) const {
   const Name& qualifier = names[0];
   if (!callable_.find(qualifier).empty()) return;
   const std::vector<std::size_t> columns = columns_.find(qualifier);
   std::string what =
-      fmt::format("the query has no table '{0}': name the column alone, or the table, by AS {0}", qualifier.text);
+      fmt::format("the query has no table '{0}': omit the table name, or name the table with AS {0}", qualifier.text);
   if (!columns.empty()) {
     const Field& field = fields_[columns[0]];
     what = fmt::format("'{}' is a column, not a table", field.name);
     if (!field.unsupported.empty()) {
       what +=
-          fmt::format(", of type {}: its fields cannot be named; make them columns of their own", field.unsupported);
+          fmt::format(", of type {}: its fields cannot be named; convert them to separate columns", field.unsupported);
     }
   }
   std::string all = qualifier.text;
@@ -96,7 +97,7 @@ void ColumnNames::require_table(const std::vector<Name>& names, int location) co
 
 std::size_t ColumnNames::column_of(const Json& body, int location) const {
   const Json& fields = body.at("fields");
-  if (fields.back().contains("A_Star")) refuse(location, "* stands in COUNT(*) only: name the columns");
+  if (fields.back().contains("A_Star")) refuse(location, "* is only allowed in COUNT(*): name the columns");
   const std::vector<Name> names = names_of(body, location);
   if (names.size() > 1) require_table(names, location);
   if (names.size() > 2) refuse_expression(sql_, "A_Indirection", location);
@@ -120,8 +121,9 @@ std::size_t ColumnNames::column_of(const Json& body, int location) const {
   const bool is_alias = std::any_of(targets.begin(), targets.end(), [&](const Json& target) {
     return may_mean(name, target.at("ResTarget").value("name", ""));
   });
-  if (is_alias) hints += fmt::format("the answer's '{}' can be named alone in GROUP BY and ORDER BY only; ", name.text);
-  // The columns come last: there may be many.
+  if (is_alias)
+    hints += fmt::format("the selected column '{}' can only be used in GROUP BY and ORDER BY, by itself; ", name.text);
+  // The columns are listed last, because there may be many.
   const std::string all = fields_.empty() ? "it has no columns" : "its columns are: " + names_of_columns(fields_);
   refuse(location, fmt::format("{} has no column '{}'; {}{}", table_, name.text, hints, all), Code::unknown_column);
 }

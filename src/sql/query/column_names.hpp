@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/column_names.hpp: which column of the table an expression names, and what the query's outputs are called.
+// sql/query/column_names.hpp: resolves which table column an expression names, and determines the names of outputs.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace upsweep::query {
 
-/// What a column of the answer is called.
+/// Returns the name of a column of the answer.
 std::string name_of(const Json& target);
-/// The table after FROM.
+/// Returns the table after FROM.
 const Json& range_of(const std::string& sql, const Json& select);
 
 class ColumnNames {
  public:
-  /// Throws Error unsupported_sql for FROM clauses that queries do not have. The arguments outlive this.
+  /// Throws Error unsupported_sql for unsupported FROM clauses. The arguments must outlive this object.
   ColumnNames(const std::string& sql, const Syntax& syntax, const std::string& table, const std::vector<Field>& fields);
 
-  /// The place in the table of the column that is named. Throws Error unknown_column.
+  /// Returns the index in the table of the named column. Throws Error unknown_column.
   [[nodiscard]] std::size_t column_of(const Json& body, int location) const;
-  /// The name of a column that is written without the table; nothing where the node is something else.
+  /// Returns the name of a column that is written without a table, or nothing if the node is not such a name.
   [[nodiscard]] std::optional<Name> plain_name(const Json& node) const;
   [[nodiscard]] const Names& of_table() const { return columns_; }
   [[nodiscard]] const Names& selected() const { return selected_; }
@@ -42,9 +42,9 @@ class ColumnNames {
   const Syntax& syntax_;
   const std::string& table_;
   const std::vector<Field>& fields_;
-  Names columns_;   ///< of the table
-  Names selected_;  ///< what the query's outputs are called
-  Names callable_;  ///< what the table may be called before a column
+  Names columns_;   ///< columns of the table
+  Names selected_;  ///< names of the query's outputs
+  Names callable_;  ///< names of the table that may precede a column
 };
 
 }  // namespace upsweep::query

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/constants.cpp: literals read exactly: what a decimal cannot hold is refused, unless it is written as a float.
+// sql/query/constants.cpp: reads literals exactly. A number that a decimal cannot hold is refused unless it is a float.
 #include "sql/query/constants.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ using expression::Op;
 using expression::refuse;
 using expression::ValueType;
 
-/// A number as a query writes it: 1.5e-3, which may have a sign.
+/// A number in a query, such as 1.5e-3, possibly with a sign.
 struct Written {
   WrittenNumber digits;
   bool has_point = false;
@@ -54,7 +54,7 @@ std::string_view without_zeros_at_the_end(std::string_view decimals) {
   return decimals.substr(0, decimals.find_last_not_of('0') + 1);
 }
 
-/// How many digits a number has, from its first to its last that is not 0 and not before the point.
+/// Returns the number of digits, without leading zeros and without trailing zeros after the point.
 std::size_t digits_of(const WrittenNumber& number) {
   const std::size_t first = std::min(number.whole.find_first_not_of('0'), number.whole.size());
   return number.whole.size() - first + without_zeros_at_the_end(number.decimals).size();
@@ -67,11 +67,11 @@ Expression real(const std::string& sql, const std::string& text, int location) {
   return {.op = Op::literal, .type = {ValueKind::real}, .real = negative ? -value : value, .location = location};
 }
 
-/// "12.50", "1e6", ".5", "-9223372036854775808": integers and decimals, exact. What a decimal cannot hold is a float64 where it has an
-/// exponent, and refused elsewhere: digits that are written count.
+/// Reads "12.50", "1e6", ".5", "-9223372036854775808" as exact integers and decimals. A number that a decimal cannot
+/// hold becomes a float64 if it has an exponent. Otherwise it is refused, because all written digits are significant.
 Expression number(const std::string& sql, const std::string& text, int location) {
   Written number = written(text);
-  // 1.5000 keeps its four places, but no zero is a reason to refuse a number.
+  // 1.5000 keeps its four places, but trailing zeros never make a number invalid.
   for (const bool keeps_zeros : {true, false}) {
     if (!number.exponent_fits) break;
     if (!keeps_zeros) number.digits.decimals = without_zeros_at_the_end(number.digits.decimals);
@@ -93,7 +93,7 @@ Expression number(const std::string& sql, const std::string& text, int location)
          fmt::format("this number has {} digits; a number has at most {}", digits, kMostDigits));
 }
 
-/// The parser's JSON leaves negative integers out as it does 0: they are read where they stand.
+/// The parser's JSON omits negative integers, like 0. They are therefore read from the query text.
 std::int64_t integer(const std::string& sql, const Json& constant) {
   const Json& number = constant.at("ival");
   if (number.contains("ival")) return number.at("ival");
@@ -148,7 +148,7 @@ std::optional<Interval> interval_of(const std::string& sql, const Json& node) {
   const int location = location_of(body, first_location(node));
   const auto refuse_it = [&] {
     refuse(sql, location, Code::unsupported_sql,
-           "an interval is written as interval '3' month, in days, weeks, months or years");
+           "write an interval as interval '3' month, in days, weeks, months or years");
   };
   if (constant_tag != "A_Const" || !constant.contains("sval")) refuse_it();
   std::istringstream text(constant.at("sval").value("sval", ""));
@@ -160,7 +160,7 @@ std::optional<Interval> interval_of(const std::string& sql, const Json& node) {
   if (text >> unit >> more) refuse_it();
   if (unit.size() > 1 && unit.back() == 's') unit.pop_back();
   if (unit.empty() && type.contains("typmods")) {
-    // The bits by which PostgreSQL distinguishes the units that stand after the string.
+    // PostgreSQL distinguishes the units after the string by these bits.
     constexpr int kMonth = 1 << 1;
     constexpr int kYear = 1 << 2;
     constexpr int kDay = 1 << 3;

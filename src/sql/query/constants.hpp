@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/constants.hpp: the literals of a query: numbers, strings, booleans, NULL, dates; and the intervals that dates are moved by.
+// sql/query/constants.hpp: the literals of a query: numbers, strings, booleans, NULL, dates, and intervals for dates.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace upsweep::query {
 
-/// The literal that a node is: an expression of Op::literal or Op::null; nothing where the node is something else. Throws Error
-/// bad_sql (of a date), overflow, unsupported_sql (of a number with too many digits).
+/// Returns a node's literal as an expression of Op::literal or Op::null, or nothing if the node is not a literal.
+/// Throws Error bad_sql (for a date), overflow, unsupported_sql (for a number with too many digits).
 std::optional<expression::Expression> constant_of(const std::string& sql, const Json& node);
 
-/// A constant's whole number; nothing where the node is none.
+/// Returns a constant's integer, or nothing if the node is not an integer constant.
 std::optional<std::int64_t> whole_number(const std::string& sql, const Json& node);
 
-/// A number of days, months or years, of the sort that is added to a date.
+/// A number of days, months or years that can be added to a date.
 struct Interval {
   std::int64_t months = 0;
   std::int64_t days = 0;
 };
-inline constexpr std::int64_t kMostMonths = 120000;  ///< of an interval: all that there are between two dates
+inline constexpr std::int64_t kMostMonths = 120000;  ///< distance between the first and the last date
 
-/// The interval that `node` is, if it is one. Throws Error unsupported_sql, overflow.
+/// Returns the interval of `node`, or nothing if it is not an interval. Throws Error unsupported_sql, overflow.
 std::optional<Interval> interval_of(const std::string& sql, const Json& node);
 
-/// The name of the type that a cast is to: "date", "interval", "int8".
+/// Returns the name of the target type of a cast: "date", "interval", "int8".
 std::string cast_type(const Json& cast);
 
 }  // namespace upsweep::query

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/cpu_folder.cpp: conditions block by block, then the rows that are kept: as they lie in memory, or gathered.
+// sql/query/cpu_folder.cpp: evaluates conditions block by block, then folds the kept rows, in place or gathered.
 #include "sql/query/cpu_folder.hpp"
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 namespace upsweep::query {
 namespace {
 
-// A block with fewer rows left than that gives them away.
+// A block that keeps fewer rows passes them on to be gathered.
 constexpr int kFew = kBlock / tuning::kSelection.few;
-// Sums that need no list of rows are added up over whole blocks where the last one had that many left.
+// If the last block kept this number of rows, sums that need no row list are computed over whole blocks.
 constexpr int kDense = kBlock / tuning::kSelection.dense;
-// A block with that many left is computed whole, and the rows that are not kept belong to no group.
+// A block that keeps this number of rows is computed as a whole. Rows that are not kept belong to no group.
 constexpr int kMany = kBlock / tuning::kSelection.many;
-// With that many left, bounds of a column are tried on all of it.
+// If this number of rows is kept, bounds of a column are tested on all rows of the block.
 constexpr int kSome = kBlock / tuning::kSelection.some;
 
 }  // namespace
@@ -30,7 +30,7 @@ CpuFolder::CpuFolder(const QueryPlan& plan, const Kernels& kernels, std::int64_t
       evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
       gathered_(plan.fields, plan.nodes, plan.sql, kernels),
       dense_sums_(plan, conditions_, kernels) {
-  // Of two rows that fail, the first is reported: no condition is tried ahead of what precedes it if that could show.
+  // If two rows fail, the first is reported. A condition is therefore not evaluated earlier if that could be visible.
   for (const Node& filter : plan.filters) gathers_ = gathers_ && !filter->can_fail;
   const std::set<int> early = columns_of(plan.filters);
   for (const int column : columns_read(plan)) {
@@ -55,9 +55,9 @@ Groups CpuFolder::begin(std::span<const Batch> batches) {
 }
 
 void CpuFolder::fold_on(std::span<const Batch> batches, Groups& groups) {
-  rows_.clear();  // of a chunk that memory did not suffice for
-  // Whatever this thread had before: how a chunk is computed, and so the order of its float sums, depends on it alone. Only
-  // kept_ stays: dense_sums_, which go by it, are exact.
+  rows_.clear();  // left by a chunk that ran out of memory
+  // The state is reset independently of earlier work of this thread. How a chunk is computed, and so the order of its
+  // float sums, depends only on the chunk. Only kept_ remains: dense_sums_ uses it, and its sums are exact.
   marks_rows_ = true;
   for (const Batch& batch : batches) {
     fold_.start_batch(groups, batch.rows);
@@ -86,8 +86,8 @@ void CpuFolder::add_block(const Batch& batch, std::int64_t first, int rows, Grou
   if (std::ssize(rows_) > kBlock - kFew) add_gathered(batch, groups);
 }
 
-/// Tries the conditions: of all rows while many are left, and then of those. True: the evaluator has all rows, and those that are
-/// kept are marked. False: it has only those that are kept.
+/// Evaluates the conditions: on all rows while many are kept, then on the kept rows. Returns true if the evaluator has
+/// all rows and the kept rows are marked. Returns false if the evaluator has only the kept rows.
 bool CpuFolder::mark_rows() {
   const int rows = evaluator_.count();
   auto next = conditions_.begin();
@@ -103,8 +103,7 @@ bool CpuFolder::mark_rows() {
   return false;
 }
 
-/// False, and nothing of the block is added, where a row has failed that may not be kept: then the evaluator has only those that are
-/// kept.
+/// Returns false and adds nothing if a row failed that may not be kept. The evaluator then has only the kept rows.
 bool CpuFolder::add_marked(const Batch& batch, Groups& groups) {
   add_gathered(batch, groups);
   try {

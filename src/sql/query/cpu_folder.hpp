@@ -19,7 +19,7 @@ namespace upsweep::query {
 
 class CpuFolder final : public Folder {
  public:
-  /// The arguments outlive this.
+  /// The arguments must outlive this object.
   CpuFolder(const QueryPlan& plan, const Kernels& kernels, std::int64_t most_cached = 0);
   Groups fold(std::span<const Batch> batches) override;
   Groups begin(std::span<const Batch> batches) override;
@@ -38,15 +38,15 @@ class CpuFolder final : public Folder {
   GroupFold fold_;
   std::vector<Condition> conditions_;
   Evaluator evaluator_;
-  Evaluator gathered_;  ///< of rows that blocks with few left have given
+  Evaluator gathered_;  ///< for rows of blocks that kept few rows
   std::vector<std::int32_t> rows_;
-  std::vector<int> later_columns_;  ///< that no condition reads
+  std::vector<int> later_columns_;  ///< columns that no condition reads
   bool gathers_ = true;
   DenseSums dense_sums_;
   std::uint64_t marks_[kBlockMarks] = {};
-  bool marks_rows_ = true;        ///< blocks may be computed whole: none of this chunk has failed yet
-  int kept_ = 0;                  ///< rows of the last block
-  std::optional<Groups> groups_;  ///< of the last chunk, for their memory
+  bool marks_rows_ = true;        ///< blocks may be computed as a whole: no block of this chunk has failed yet
+  int kept_ = 0;                  ///< rows that the last block kept
+  std::optional<Groups> groups_;  ///< groups of the last chunk, for their memory
 };
 
 }  // namespace upsweep::query

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/cuda_common.hpp: the lines of a query's source that are the same for all queries: CUDA C++, for NVRTC.
+// sql/query/cuda_common.hpp: the lines of a query's source that all queries share: CUDA C++, for NVRTC.
 #pragma once
 
 #include <string_view>
 
 namespace upsweep::query {
 
-// Of Words: all threads read the same ones, from the read-only cache.
+// Words in device memory: all threads read the same words, through the read-only cache.
 inline constexpr std::string_view kWordsInMemory = R"(
 struct {
   const u64* words;
@@ -26,7 +26,7 @@ INLINE void fold_lanes(u64 (&s)[State::kWords], int lane, bool& bad) {
 }
 )";
 
-// After the rows: the block's copies become one.
+// Runs after the rows: folds the block's copies into one.
 inline constexpr std::string_view kFoldRegisters = R"(fold_lanes<Own>(s, lane, bad);
 __shared__ u64 warps[T / 32][OWN];
 if (lane == 0) {
@@ -55,7 +55,7 @@ for (i64 g = threadIdx.x / 32; g < groups; g += T / 32) {
   }
 }
 )";
-// Lanes with one group take turns: by rank, so that the order is that of the rows.
+// Lanes with the same group take turns by rank, so that the order is that of the rows.
 inline constexpr std::string_view kTakeTurns = R"(const unsigned peers = __match_any_sync(~0U, group);
 const int rank = keep[u] ? __popc(peers & ((1U << lane) - 1)) : -1;
 for (int turn = 0; __any_sync(~0U, rank >= turn); ++turn) {
@@ -63,7 +63,7 @@ if (rank == turn) {
 u64* const s = own + group * OWN;
 )";
 
-// For fmt::format: a warp for each group puts its copies together.
+// For fmt::format: a warp per group merges its copies.
 inline constexpr std::string_view kMerge =
     R"(extern "C" __global__ void __launch_bounds__(128) merge(const __grid_constant__ Words a) {{
   const int lane = (int)threadIdx.x % 32;
@@ -87,7 +87,7 @@ inline constexpr std::string_view kMerge =
 }}
 )";
 
-// For fmt::format: the key's group by a hash table in device memory.
+// For fmt::format: finds the key's group in a hash table in device memory.
 inline constexpr std::string_view kFind = R"(INLINE int find(const Words& a, const u64 (&key)[KEY]) {{
   unsigned* const tags = (unsigned*)a.w[{tags}];
   u64* const keys = (u64*)a.w[{keys}];

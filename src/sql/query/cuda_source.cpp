@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/cuda_source.cpp: writes a query's kernels: rows in stages, values by SQL's rules, states that copies fold into.
+// sql/query/cuda_source.cpp: writes a query's kernels: rows in stages, values by SQL's rules, states that copies fold
+// into.
 //
-// A thread takes several rows at a time. Stage by stage (a condition of WHERE, then the next, then keys and aggregates) it
-// loads what the stage is the first to need, for those of its rows that are still kept, all loads before the first use:
-// so many bytes are on their way, and none for rows that a condition has ruled out.
+// A thread processes several rows at a time. The stages are the conditions of WHERE, one after the other, then keys and
+// aggregates. Each stage loads the columns that no earlier stage needed, for the rows that are still kept. All loads
+// precede the first use. Many bytes are therefore in flight, and none for rows that a condition has excluded.
 #include "sql/query/cuda_source.hpp"
 
 #include <fmt/format.h>
@@ -19,14 +20,14 @@
 namespace upsweep::query {
 namespace {
 
-/// As which a thread keeps an element.
+/// Returns the type in which a thread stores an element.
 const char* type_of(Storage storage) {
   constexpr const char* kTypes[kStorageCount] = {"signed char",   "short",          "int",      "i64",
                                                  "unsigned char", "unsigned short", "unsigned", "u64",
                                                  "i128",          "float",          "double",   "bool"};
   return kTypes[static_cast<int>(storage)];
 }
-/// What loads it.
+/// Returns the function that loads an element.
 std::string load_of(Storage storage) {
   if (storage == Storage::int128) return "wide_at";
   return storage == Storage::bit ? "bit_at" : fmt::format("at<{}>", type_of(storage));
@@ -38,7 +39,7 @@ class Generator : ValueWriter {
       : ValueWriter(plan.fields, options.columns), plan_(plan), options_(options) {
     int bytes = 0;
     for (const Field& field : plan.fields) bytes += std::max(width_of(field.storage) / 8, 1);
-    // What a thread has loaded fills at most about half of its registers.
+    // The loaded columns of a thread fill at most about half of its registers.
     source_.rows_per_thread = bytes <= 24 ? 8 : bytes <= 48 ? 4 : bytes <= 96 ? 2 : 1;
   }
 
@@ -66,9 +67,9 @@ class Generator : ValueWriter {
   int extreme_of(const Aggregate& aggregate, Value& v);
   std::string accumulate();
   void place_cells();
-  /// The words of a cell in a state, and of what counts the values in it.
+  /// The words of a cell in a state, and the word that counts its values.
   struct CellWords {
-    std::string low, high, guard;  ///< `high` is empty where one word is enough
+    std::string low, high, guard;  ///< `high` is empty if one word suffices
   };
   CellWords place(const StateCell& c, bool own, const char* format) const;
   static std::string stored(const StateCell& c, const CellWords& at);
@@ -83,9 +84,9 @@ class Generator : ValueWriter {
   std::map<int, int> count_cells_;  ///< by the input's id
 };
 
-// ---------------------------------------------------------------------------------------------------------------- stages
+// -------------------------------------------------------------------------------------------------------------- stages
 
-/// What the nodes are the first to need, of the rows that are kept.
+/// Loads the columns that the nodes are the first to need, for the kept rows.
 void Generator::load(const std::vector<Node>& nodes) {
   for (const int c : columns_of(nodes)) {
     if (!loaded_.insert(c).second) continue;
@@ -130,14 +131,14 @@ void Generator::open_kernel(const char* name) {
   line("bool bad = false;");
 }
 
-/// A thread's or a warp's own states.
+/// Opens the states of a thread or a warp.
 void Generator::open_states() {
   if (options_.copies == Copies::registers) return line("u64 s[OWN] = {{}};");
   line("const i64 groups = (i64){};", word(argument::groups));
   if (options_.copies == Copies::threads) {
     line("extern __shared__ u64 cells[];");
     line("for (i64 k = threadIdx.x; k < groups * OWN * T; k += T) cells[k] = 0;");
-    // A thread has cleared what it alone uses: every T-th word.
+    // A thread clears only the words that it uses: every T-th word.
   } else {
     line("u64* const own = (u64*){} + (i64)(blockIdx.x * (T / 32) + threadIdx.x / 32) * groups * OWN;",
          word(argument::partials));
@@ -152,7 +153,7 @@ void Generator::open_rows() {
   line("for (int u = 0; u < U; ++u) keep[u] = first + u * T < rows;");
 }
 
-/// The group of row u, which is kept.
+/// Returns the group of row u, which is kept.
 std::string Generator::group_of_row() {
   if (options_.keying == Keying::hashed) return "id[u]";
   std::string group;
@@ -166,16 +167,16 @@ std::string Generator::group_of_row() {
   return group;
 }
 
-// ---------------------------------------------------------------------------------------------------------------- states
+// -------------------------------------------------------------------------------------------------------------- states
 
 int Generator::cell(StateCell cell) {
   source_.cells.push_back(cell);
   return static_cast<int>(source_.cells.size()) - 1;
 }
 
-/// The cell that counts the rows where an input is there.
+/// Returns the cell that counts the rows where an input is not NULL.
 int Generator::count_of(const Node& input, const Value& v) {
-  if (v.null.empty()) return 0;  // every row
+  if (v.null.empty()) return 0;  // counts every row
   const auto [known, is_new] = count_cells_.emplace(input->id, 0);
   if (is_new) known->second = cell({.kind = StateCell::Kind::count});
   return known->second;
@@ -201,7 +202,7 @@ int Generator::sum_of(const Value& v) {
                .checked = wide && !sum_fits(v.operand(), UInt128{1} << 32)});
 }
 
-/// Of text, whose value becomes the rank of its word.
+/// For text, the value becomes the rank of its string.
 int Generator::extreme_of(const Aggregate& aggregate, Value& v) {
   if (aggregate.type.kind == ValueKind::text) {
     const int column = aggregate.input->column;
@@ -221,7 +222,7 @@ int Generator::extreme_of(const Aggregate& aggregate, Value& v) {
                .guard = source_.counts.back()});
 }
 
-/// What a kept row adds to the state that AT() leads to.
+/// Returns the text that adds a kept row to the state that AT() leads to.
 std::string Generator::accumulate() {
   using Kind = StateCell::Kind;
   cell({.kind = Kind::rows});
@@ -249,7 +250,7 @@ std::string Generator::accumulate() {
 
   const std::string adding = apart([&] {
     std::set<int> done;
-    // Extremes look at the counts, so these come after them.
+    // Extremes read the counts, so the counts are updated after them.
     for (const bool counts : {false, true}) {
       for (const Input& input : inputs) {
         const StateCell& c = source_.cells[static_cast<std::size_t>(input.cell)];
@@ -267,7 +268,7 @@ std::string Generator::accumulate() {
   return computing + adding;
 }
 
-/// Where a cell lies in a copy's own state, or in a merged one.
+/// Returns the position of a cell in a copy's state, or in a merged state.
 Generator::CellWords Generator::place(const StateCell& c, bool own, const char* format) const {
   const auto word = [&](int number) { return fmt::format(fmt::runtime(format), number); };
   const auto first = [&](const StateCell& cell) { return own ? cell.own_at : cell.at; };
@@ -276,17 +277,17 @@ Generator::CellWords Generator::place(const StateCell& c, bool own, const char* 
           word(first(source_.cells[static_cast<std::size_t>(c.guard)]))};
 }
 
-/// Sums of reals have the sign flipped where they are kept: cells begin with zeros, and sums with -0.0, which changes no bit of
-/// what is added.
+/// Stored sums of reals have the sign flipped. Cells begin with zeros, and sums begin with -0.0, which changes no bit
+/// of an added value.
 const char* flip_of(const StateCell& c) { return c.kind == StateCell::Kind::sum ? " ^ (1ULL << 63)" : ""; }
 
-/// A cell's value, by where it lies.
+/// Returns a cell's value at a position.
 std::string Generator::stored(const StateCell& c, const CellWords& at) {
   if (c.real) return fmt::format("real({}{})", at.low, flip_of(c));
   return at.high.empty() ? fmt::format("(i64){}", at.low) : fmt::format("join({}, {})", at.low, at.high);
 }
 
-/// The cell, to which one more value is added, or what another state's has come to.
+/// Returns the statement that adds a value, or the result of another state, to the cell.
 std::string Generator::included(const StateCell& c, const CellWords& at, const std::string& value, bool checked) {
   const std::string before = stored(c, at);
   const auto put = [&](const std::string& text) {
@@ -305,7 +306,7 @@ std::string Generator::included(const StateCell& c, const CellWords& at, const s
   return put(fmt::format(fmt::runtime(checked ? "checked_add({}, {}, bad)" : "{} + {}"), before, value));
 }
 
-/// How the states of copies merge, or those that copies have merged into: what o has come to goes into s.
+/// Returns the text that merges the states of copies, or merged states: adds the results of o to s.
 std::string Generator::state_struct(bool own) const {
   using Kind = StateCell::Kind;
   std::string extremes;
@@ -340,7 +341,7 @@ void Generator::add_arguments() {
   source_.arguments = next;
 }
 
-/// The source of what has been written.
+/// Returns the source of the text that has been written.
 KernelSource Generator::finish() {
   const std::string words =
       source_.has_words_in_memory() ? std::string(kWordsInMemory) : fmt::format("u64 w[{}];", source_.arguments);
@@ -419,7 +420,7 @@ KernelSource Generator::fold() {
   return finish();
 }
 
-// ------------------------------------------------------------------------------------------------------------- numbering
+// ----------------------------------------------------------------------------------------------------------- numbering
 
 KernelSource Generator::number() {
   open_kernel("number_rows");

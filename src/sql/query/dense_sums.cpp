@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/dense_sums.cpp: recognises queries whose sums need no selection vectors, and adds their blocks up.
+// sql/query/dense_sums.cpp: recognizes queries whose sums need no selection vectors, and sums their blocks.
 #include "sql/query/dense_sums.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace upsweep::query {
 DenseSums::DenseSums(const QueryPlan& plan, const std::vector<Condition>& conditions, const Kernels& kernels)
     : plan_(plan) {
   if (plan.grouped || conditions.size() > 1) return;
-  Storage storage = Storage::int64;  // of what is summed, which is the key where there is no condition
+  Storage storage = Storage::int64;  // storage of the summed column, which is the key if there is no condition
   ColumnBounds bounds{.column = -1};
   if (!conditions.empty()) {
     if (!conditions[0].bounds) return;
@@ -37,14 +37,14 @@ std::optional<DenseSums::Term> DenseSums::term_of(const Aggregate& aggregate) co
   const auto& [fold, input, type] = aggregate;
   if (fold == Fold::count_rows) return Term{.fold = fold};
   if (fold != Fold::sum && fold != Fold::count) return std::nullopt;
-  const bool is_product = input->op == Op::multiply && fold == Fold::sum;  // counted, it may still overflow
+  const bool is_product = input->op == Op::multiply && fold == Fold::sum;  // a counted product may still overflow
   const int left = column_of(is_product ? input->args[0] : input);
   const int right = is_product ? column_of(input->args[1]) : -1;
   if (left < 0 || (is_product && right < 0)) return std::nullopt;
   return Term{.fold = fold, .left = left, .right = right};
 }
 
-/// The column that an expression is, of 64-bit integers or decimals; -1 else.
+/// Returns the column of an expression that is a column of 64-bit integers or decimals, otherwise -1.
 int DenseSums::column_of(const Node& node) const {
   const bool fits = node->op == Op::column && is_exact(node->type) &&
                     plan_.fields[static_cast<std::size_t>(node->column)].storage == Storage::int64;
@@ -60,7 +60,7 @@ const void* DenseSums::values(const Batch& batch, int column, std::int64_t first
   return static_cast<const std::byte*>(batch.columns[static_cast<std::size_t>(column)].values) + first * bits / 8;
 }
 
-/// False where the sum might not fit 64 bits.
+/// Returns false if the sum might not fit 64 bits.
 bool DenseSums::add_up(Term& term, const Batch& batch, std::int64_t first, int rows, int& kept) const {
   const void* const key = values(batch, key_ < 0 ? term.left : key_, first);
   const auto* left = static_cast<const std::int64_t*>(values(batch, term.left, first));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/dense_sums.hpp: sums over blocks of which many rows are kept, in one pass: conditions become masks, not selection vectors.
+// sql/query/dense_sums.hpp: one-pass sums over blocks that keep many rows: conditions become masks.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,26 @@
 
 namespace upsweep::query {
 
-/// For a query without GROUP BY, with bounds of one column or no condition, whose aggregates are COUNTs and sums of an exact
-/// column or of the product of two (COUNTs of columns only), such as `SUM(quantity * extendedprice) … WHERE suppkey < Z`.
+/// Supports queries without GROUP BY that have bounds of one column or no condition. Their aggregates are COUNTs and
+/// sums of an exact column or of the product of two (COUNTs only of columns), such as `SUM(quantity * extendedprice) …
+/// WHERE suppkey < Z`.
 class DenseSums {
  public:
-  /// The arguments outlive this.
+  /// The arguments must outlive this object.
   DenseSums(const QueryPlan& plan, const std::vector<Condition>& conditions, const Kernels& kernels);
 
-  /// Adds a block's rows to the groups, and returns how many are kept. None, and nothing is added, where the query is another
-  /// one, where columns have NULLs or other than 64 bits, or where a sum may need more.
+  /// Adds a block's rows to the groups, and returns the number of kept rows. Returns nothing, and adds nothing, if the
+  /// query is not supported. This also applies if columns have NULLs or a width other than 64 bits, or if a sum may
+  /// need more bits.
   std::optional<int> add(const Batch& batch, std::int64_t first, int rows, Groups& groups);
 
  private:
-  /// What an aggregate is of: left, or of left · right: columns, -1 for none.
+  /// The input of an aggregate: left, or left · right; these are columns, -1 for none.
   struct Term {
     Fold fold = Fold::count_rows;
     int left = -1;
     int right = -1;
-    std::int64_t sum = 0;  ///< of the current block
+    std::int64_t sum = 0;  ///< sum of the current block
   };
 
   [[nodiscard]] std::optional<Term> term_of(const Aggregate& aggregate) const;
@@ -40,8 +42,8 @@ class DenseSums {
   bool add_up(Term& term, const Batch& batch, std::int64_t first, int rows, int& kept) const;
 
   const QueryPlan& plan_;
-  std::vector<Term> terms_;  ///< by aggregate; empty: the query is another one
-  int key_ = -1;             ///< the column that is bounded; -1: every row is kept
+  std::vector<Term> terms_;  ///< by aggregate; empty: the query is not supported
+  int key_ = -1;             ///< the bounded column; -1: every row is kept
   StoredBounds range_{};
   std::remove_cvref_t<decltype(Kernels::sum_in_range[0])> kernel_ = nullptr;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/device_chunk.cpp: batches are gathered in pinned memory, two at a time, and copied from there while the next two are.
+// sql/query/device_chunk.cpp: gathers batches in pinned memory, two at a time, and copies them while the next two are
+// read.
 #include "sql/query/device_chunk.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kStagedRows = gpu::tuning::kQuery.staged_batches * kBatchRows;
 
-/// n bits from `from` on, to `to`; returns whether all are 1.
+/// Copies n bits from bit `from` to bit `to`. Returns whether all of them are 1.
 bool copy_bits(const std::uint8_t* in, std::int64_t from, std::uint8_t* out, std::int64_t to, std::int64_t n) {
   bool all = true;
   for (std::int64_t i = 0; i < n;) {
@@ -99,7 +100,8 @@ void ChunkBuilder::stage(const ColumnData& from, std::size_t which, std::int64_t
   }
 }
 
-/// Entries of the chunk's dictionary. NULL rows may hold any index: they get 0, which no kernel takes for a text.
+/// Converts to entries of the chunk's dictionary. NULL rows may contain any index. They get 0, which no kernel reads as
+/// a string.
 void ChunkBuilder::stage_strings(const ColumnData& from, Column& column, std::int64_t first, std::int64_t count,
                                  std::int32_t* out) {
   translate(column, from.dictionary);
@@ -112,7 +114,7 @@ void ChunkBuilder::stage_strings(const ColumnData& from, Column& column, std::in
   }
 }
 
-/// A batch's dictionary as entries of the chunk's.
+/// Translates a batch's dictionary to entries of the chunk's dictionary.
 void ChunkBuilder::translate(Column& column, const std::shared_ptr<const Dictionary>& dictionary) {
   if (column.translated == dictionary) return;
   column.translated = dictionary;
@@ -120,7 +122,7 @@ void ChunkBuilder::translate(Column& column, const std::shared_ptr<const Diction
   for (const std::string_view string : *dictionary) column.to.push_back(column.strings.entry(string));
 }
 
-/// Starts to copy what is staged; the next rows are staged elsewhere meanwhile.
+/// Starts to copy the staged rows. The next rows are staged in another slot.
 void ChunkBuilder::flush() {
   std::vector<gpu::Staging::Copy> copies;
   for (std::size_t c = 0; c < fields_.size(); ++c) {
@@ -146,7 +148,7 @@ void ChunkBuilder::flush() {
 
 DeviceChunk ChunkBuilder::finish(bool kept) {
   if (staged_ > 0) flush();
-  // What is kept is read by way of others' streams, too.
+  // Kept chunks are also read through other streams.
   for (int slot = 0; kept && slot < gpu::Staging::kSlots; ++slot) staging_.wait(slot);
   DeviceChunk chunk{.rows = rows_, .first_row = first_row_};
   for (std::size_t c = 0; c < fields_.size(); ++c) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/device_chunk.hpp: rows of a table in a device's memory, and how batches of the host become them.
+// sql/query/device_chunk.hpp: rows of a table in device memory, and their construction from host batches.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace upsweep::query {
 
 struct DeviceColumn {
-  const void* values = nullptr;                  ///< as the field's storage has it; bits from bit 0 on
+  const void* values = nullptr;                  ///< in the field's storage; bits start at bit 0
   const std::uint8_t* validity = nullptr;        ///< null: no row is NULL
-  int bits = 63;                                 ///< of int64: no |value| is above 2^bits
-  std::shared_ptr<const Dictionary> dictionary;  ///< of text
+  int bits = 63;                                 ///< for int64: no |value| exceeds 2^bits
+  std::shared_ptr<const Dictionary> dictionary;  ///< for text
 };
 
-/// Some rows: at most kMostChunkRows.
+/// At most kMostChunkRows rows of a table.
 struct DeviceChunk {
   std::int64_t rows = 0;
   std::int64_t first_row = 0;
@@ -29,34 +29,34 @@ struct DeviceChunk {
 
 inline constexpr std::int64_t kMostChunkRows = gpu::tuning::kQuery.most_chunk_rows;
 
-/// Appends batches to one another.
+/// Concatenates batches to chunks.
 class ChunkBuilder {
  public:
-  /// Chunks of up to `capacity` rows in arrays first_array, first_array + 1, … of `staging`, two for each field.
+  /// Builds chunks of up to `capacity` rows in arrays first_array, first_array + 1, … of `staging`, two per field.
   ChunkBuilder(gpu::Staging& staging, std::vector<Field> fields, std::int64_t capacity, int first_array = 0);
 
   [[nodiscard]] int arrays() const { return 2 * static_cast<int>(fields_.size()); }
-  /// Rows from `first` on, as many as fit; returns how many.
+  /// Appends the rows from `first` on that fit, and returns their number.
   std::int64_t append(const Batch& batch, std::int64_t first = 0);
   [[nodiscard]] std::int64_t rows() const { return rows_ + staged_; }
-  /// Of all chunks so far.
+  /// Returns the bytes of all chunks so far.
   [[nodiscard]] std::int64_t bytes_copied() const { return bytes_copied_; }
-  /// What was appended; what is appended next is another chunk, in other arrays if they are `kept`.
+  /// Returns the appended rows as a chunk. The next rows form another chunk, in other arrays if this one is `kept`.
   DeviceChunk finish(bool kept);
 
  private:
-  /// Rows on the host.
+  /// Rows in host memory.
   struct Staged {
     std::byte* values = nullptr;
-    std::uint8_t* validity = nullptr;  ///< all ones, where no batch says otherwise
+    std::uint8_t* validity = nullptr;  ///< all ones, unless a batch has NULLs
   };
   struct Column {
-    Staged staged[gpu::Staging::kSlots];           ///< in turn
+    Staged staged[gpu::Staging::kSlots];           ///< for use in turn
     bool has_nulls = false;                        ///< so far in the chunk
-    bool has_validity = false;                     ///< on the device
+    bool has_validity = false;                     ///< the validity is on the device
     std::uint64_t magnitude = 0;                   ///< OR of x ^ (x >> 63)
-    expression::DictionaryBuilder strings;         ///< of the chunk
-    std::shared_ptr<const Dictionary> translated;  ///< those that `to` is about
+    expression::DictionaryBuilder strings;         ///< strings of the chunk
+    std::shared_ptr<const Dictionary> translated;  ///< the dictionary that `to` translates
     std::vector<std::int32_t> to;
   };
 
@@ -74,7 +74,7 @@ class ChunkBuilder {
   std::int64_t first_row_ = 0;
   std::int64_t rows_ = 0;    ///< on the device
   std::int64_t staged_ = 0;  ///< on the host
-  int slot_ = 0;             ///< where they are staged
+  int slot_ = 0;             ///< slot in which they are staged
   std::int64_t bytes_copied_ = 0;
   std::vector<Column> columns_;
 };

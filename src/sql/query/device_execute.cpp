@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/device_execute.cpp: a table's chunks are copied to the device, or are there already; the CPU does what the device cannot.
+// sql/query/device_execute.cpp: folds a table's chunks, copied or resident, on a device; the CPU computes the others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,17 +22,17 @@ namespace {
 
 constexpr int kChunkBatches = gpu::tuning::kQuery.chunk_batches;
 constexpr int kMostWorkers = gpu::tuning::kQuery.most_workers;       // each holds a chunk on the device
-constexpr std::int64_t kFoldBytes = gpu::tuning::kQuery.fold_bytes;  // of a worker, besides
+constexpr std::int64_t kFoldBytes = gpu::tuning::kQuery.fold_bytes;  // of a worker, in addition
 
-/// What is on the device at a time.
+/// The data that is on the device at a time.
 struct DeviceChunks {
   int workers;
-  int batches = kChunkBatches;  ///< of a chunk
+  int batches = kChunkBatches;  ///< batches of a chunk
   std::int64_t fold_bytes = kFoldBytes;
 };
 
-/// Half of the allowed device memory is for rows, and half for groups and tables of dictionaries. Without keys and strings a sixteenth
-/// is enough for the latter. With little memory chunks become shorter, and then there are fewer workers.
+/// Half of the allowed device memory is for rows, half for groups and tables of dictionaries. Without keys and strings,
+/// a sixteenth is enough for the latter. With little memory, chunks become shorter, and then there are fewer workers.
 DeviceChunks chunks_of(const QueryPlan& plan, const Table& table, std::int64_t device_bytes) {
   DeviceChunks chunks{.workers = std::clamp(table.row_groups(), 1, std::min(cpu::hardware_threads(), kMostWorkers))};
   if (device_bytes == 0) return chunks;
@@ -40,14 +40,14 @@ DeviceChunks chunks_of(const QueryPlan& plan, const Table& table, std::int64_t d
   const bool has_groups = !plan.keys.empty() || std::any_of(plan.fields.begin(), plan.fields.end(), is_text);
   const std::int64_t shares = has_groups ? 2 : 16;
   const std::int64_t for_groups = device_bytes / shares;
-  std::int64_t bits = has_groups ? 32 : 0;  // of a row: its group, its values and their validity
+  std::int64_t bits = has_groups ? 32 : 0;  // bits of a row: its group, its values and their validity
   for (const Field& field : plan.fields) bits += width_of(field.storage) + 1;
   const std::int64_t batch_bytes = kBatchRows / 8 * std::max<std::int64_t>(bits, 1);
   const std::int64_t fit = (device_bytes - for_groups) / batch_bytes;
   if (fit == 0) {
     const std::int64_t minimum = (batch_bytes + shares - 2) / (shares - 1) * shares;
     throw Error(Code::invalid_argument,
-                fmt::format("{} of the device's memory are too few for rows of this query: it takes {}",
+                fmt::format("{} of device memory are not enough for the rows of this query; required: {}",
                             bytes_text(static_cast<double>(device_bytes)),
                             bytes_text(static_cast<double>(whole_megabytes(minimum)))));
   }
@@ -93,14 +93,14 @@ class DeviceFolder final : public Folder {
   DeviceFold fold_;
 };
 
-/// The plan's columns of a chunk.
+/// Returns the plan's columns of a chunk.
 DeviceChunk columns_of(const QueryPlan& plan, const DeviceChunk& chunk) {
   DeviceChunk those{.rows = chunk.rows, .first_row = chunk.first_row};
   for (const int column : plan.columns) those.columns.push_back(chunk.columns[static_cast<std::size_t>(column)]);
   return those;
 }
 
-/// A chunk that the device cannot compute: read back, batch by batch.
+/// Reads back a chunk that the device cannot compute, batch by batch, and folds it on the CPU.
 Groups fold_read_back(const QueryPlan& plan, const Kernels& kernels, const Table& table, int row_group) {
   CpuFolder cpu(plan, kernels);
   Groups groups(plan);
@@ -113,7 +113,7 @@ Folded execute_there(const QueryPlan& plan, const Kernels& kernels, const Table&
                      std::int64_t device_bytes, const QueryProgress& progress, std::unique_ptr<Totals> totals) {
   Folded total{.totals = std::move(totals)};
   gpu::Staging staging(policy);
-  constexpr std::int64_t kMost = 2 * kFoldBytes;  // the only one
+  constexpr std::int64_t kMost = 2 * kFoldBytes;  // there is only one DeviceFold
   DeviceFold fold(plan, staging, 0, device_bytes == 0 ? kMost : std::min(device_bytes, kMost));
   for (int row_group = 0; row_group < table.row_groups(); ++row_group) {
     const DeviceChunk& chunk = *table.chunk(row_group, policy.device);
@@ -137,7 +137,7 @@ Folded execute_there(const QueryPlan& plan, const Kernels& kernels, const Table&
 Folded execute(const QueryPlan& plan, const Table& table, const gpu::Policy& policy, std::int64_t device_bytes,
                const QueryProgress& progress, std::unique_ptr<Totals> totals) {
   const Kernels& best = kernels(Isa::best);
-  // A table lies on a device as a whole.
+  // A table is either entirely on a device, or not at all.
   if (table.row_groups() > 0 && table.chunk(0, policy.device) != nullptr) {
     return execute_there(plan, best, table, policy, device_bytes, progress, std::move(totals));
   }

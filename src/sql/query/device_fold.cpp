@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/device_fold.cpp: makes and launches a chunk's kernels, and reads the groups' states from what they leave.
+// sql/query/device_fold.cpp: creates and launches a chunk's kernels, and reads the groups' states from their results.
 #include "sql/query/device_fold.hpp"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ const Dictionary& dictionary_of(const DeviceChunk& chunk, int column) {
   return *chunk.columns[static_cast<std::size_t>(column)].dictionary;
 }
 
-/// The members as an array of i64, i128 or double; where the operand has 64 bits, those that it can be equal to.
+/// Returns the members as an array of i64, i128 or double. If the operand has 64 bits, only the members that fit 64
+/// bits.
 std::vector<std::uint64_t> words_of(const MemberTest& test) {
   std::vector<std::uint64_t> words;
   const Members& members = *test.node->members;
@@ -38,7 +39,7 @@ std::vector<std::uint64_t> words_of(const MemberTest& test) {
   return words;
 }
 
-/// Dictionary in order: place by entry.
+/// Returns the entries of a dictionary in sorted order.
 std::vector<std::int32_t> order_of(const Dictionary& entries) {
   std::vector<std::int32_t> order(entries.size());
   std::iota(order.begin(), order.end(), 0);
@@ -58,7 +59,8 @@ DeviceFold::DeviceFold(const QueryPlan& plan, gpu::Staging& staging, int first_a
       launches_(plan, gpu::launch_limits(staging.device()), most_bytes),
       columns_(plan.columns.size(), {.bits = 0}) {}
 
-/// What was true of earlier chunks stays allowed for: so few chunks need code of their own.
+/// Widens the shapes for the chunk. They still allow the values of earlier chunks, so that few chunks need separate
+/// code.
 void DeviceFold::widen_shapes(const DeviceChunk& chunk) {
   for (std::size_t c = 0; c < chunk.columns.size(); ++c) {
     ColumnShape& shape = columns_[c];
@@ -81,9 +83,9 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
   return fold(chunk, launches_.fold(chunk, columns_, Keying::hashed, numbered->groups), numbered->groups, &*numbered);
 }
 
-// -------------------------------------------------------------------------------------------------------------- grouping
+// ------------------------------------------------------------------------------------------------------------ grouping
 
-/// How many values each key can have, NULL among them.
+/// Returns the number of values that each key can have, including NULL.
 std::vector<std::int64_t> DeviceFold::slots(const DeviceChunk& chunk) const {
   std::vector<std::int64_t> all;
   for (const Node& key : plan_.keys) {
@@ -94,7 +96,7 @@ std::vector<std::int64_t> DeviceFold::slots(const DeviceChunk& chunk) const {
   return all;
 }
 
-/// The number of groups where it follows from the keys' dictionaries and booleans.
+/// Returns the number of groups if it follows from the keys' dictionaries and booleans.
 std::optional<std::int64_t> DeviceFold::direct_groups(const DeviceChunk& chunk) const {
   for (const Node& key : plan_.keys) {
     const ValueKind kind = key->type.kind;
@@ -108,8 +110,8 @@ std::optional<std::int64_t> DeviceFold::direct_groups(const DeviceChunk& chunk) 
   return groups;
 }
 
-/// Every row's group into Array::ids, and the groups' keys; empty where there are too many (for the memory, too), or where a key
-/// cannot be computed.
+/// Writes every row's group into Array::ids, and returns the groups' keys. Returns nothing if there are too many groups
+/// (also for the memory), or if a key cannot be computed.
 std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk) {
   const SourceOptions options{
       .columns = columns_, .keying = Keying::hashed, .copies = Copies::threads, .threads = kBlockThreads};
@@ -159,7 +161,7 @@ void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, st
       words == nullptr ? nullptr : words + numbered->kernel->source().words - null_words(plan_.keys.size());
   const std::size_t width = plan_.keys.size();
   for (std::size_t i = 0; i < width; ++i) {
-    const std::size_t k = words == nullptr ? width - 1 - i : i;  // the last key's slots are next to each other
+    const std::size_t k = words == nullptr ? width - 1 - i : i;  // the slots of the last key are adjacent
     const Expression& node = *plan_.keys[k];
     if (words == nullptr) {
       const std::int64_t slot = group % all_slots[k];
@@ -180,9 +182,10 @@ void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, st
   }
 }
 
-// --------------------------------------------------------------------------------------------------------------- folding
+// ------------------------------------------------------------------------------------------------------------- folding
 
-/// What kernels are called with, but for the words that belong to one of them; tables of dictionaries are on the device then.
+/// Returns the kernel arguments, except the words that only one kernel uses. Uploads tables of dictionaries to the
+/// device.
 std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const KernelSource& source, Keying keying) {
   std::vector<std::uint64_t> words(static_cast<std::size_t>(source.arguments), 0);
   words[argument::rows] = static_cast<std::uint64_t>(chunk.rows);
@@ -222,7 +225,7 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
   return words;
 }
 
-/// What a launch passes: the words, or where the device's memory has them.
+/// Returns the words that a launch passes: the arguments, or their address in device memory.
 std::vector<std::uint64_t> DeviceFold::passed(const KernelSource& source, std::vector<std::uint64_t> words) {
   if (!source.has_words_in_memory()) return words;
   const int array = first_array_ + static_cast<int>(Array::words);

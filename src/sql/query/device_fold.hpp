@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/device_fold.hpp: what a plan's aggregates come to over rows on a device, by kernels that are made for the plan.
+// sql/query/device_fold.hpp: folds a plan's aggregates over rows on a device, with kernels generated for the plan.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,12 @@ namespace upsweep::query {
 
 class DeviceFold {
  public:
-  /// Uses the arrays first_array, first_array + 1, … of `staging`, up to `most_bytes` for groups. The arguments outlive this.
+  /// Uses the arrays first_array, first_array + 1, … of `staging`, up to `most_bytes` for groups. The arguments must
+  /// outlive this object.
   DeviceFold(const QueryPlan& plan, gpu::Staging& staging, int first_array, std::int64_t most_bytes);
 
-  /// Columns of the chunk are the plan's. Empty where the device cannot compute it: it is for the CPU to do then. Throws
-  /// Error unsupported (no NVRTC), device_memory, device_failed.
+  /// Folds a chunk whose columns are those of the plan. Returns nothing if the device cannot compute it; the CPU must
+  /// then compute it. Throws Error unsupported (no NVRTC), device_memory, device_failed.
   std::optional<Groups> fold(const DeviceChunk& chunk);
   [[nodiscard]] double compile_seconds() const { return compile_seconds_; }
 
@@ -58,7 +59,7 @@ class DeviceFold {
   const int first_array_;
   const std::int64_t most_bytes_;
   LaunchChoice launches_;
-  std::vector<ColumnShape> columns_;  ///< what all chunks so far have in common
+  std::vector<ColumnShape> columns_;  ///< shapes that cover all chunks so far
   double compile_seconds_ = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/device_launch.cpp: the widest blocks that shared memory allows, and as many of them as the device runs at a time.
+// sql/query/device_launch.cpp: the widest blocks that shared memory allows; the number of blocks that the device runs
+// at a time.
 #include "sql/query/device_launch.hpp"
 
 #include <algorithm>
@@ -14,18 +15,18 @@ namespace {
 constexpr std::int64_t kEasilyShared = gpu::tuning::kQuery.easily_shared;
 constexpr std::int64_t kStaticShared = gpu::tuning::kQuery.static_shared;
 
-/// In steps, so that chunks seldom need code of their own.
+/// Returns the bits in steps, so that chunks seldom need separate code.
 int bits_for(std::int64_t rows) {
   return (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows))) + 3) / 4 * 4;
 }
 
 }  // namespace
 
-/// For the widest blocks whose threads can all have states of their own; otherwise warps have.
+/// Selects the widest blocks in which all threads can have separate states. If there are none, warps have states.
 SourceOptions LaunchChoice::with_copies(SourceOptions options, std::int64_t groups) const {
   options.copies = Copies::threads;
   const std::int64_t bytes =
-      groups * plan_.kernels->fold(plan_, options)->source().own_words * kDeviceWord;  // of a thread
+      groups * plan_.kernels->fold(plan_, options)->source().own_words * kDeviceWord;  // bytes of a thread
   const std::int64_t most = limits_.shared_per_block - kStaticShared;
   const std::int64_t easily = std::min(kEasilyShared, most);
   for (const auto& [threads, shared] :
@@ -46,8 +47,8 @@ std::int64_t LaunchChoice::blocks_for(std::int64_t rows, int threads, int rows_p
   return std::min(gpu::divided_up(rows, tile), resident * limits_.multiprocessors);
 }
 
-/// The blocks that the device can run; fewer where the limit of memory leaves none for their states. None where not
-/// even one fits.
+/// Launches the number of blocks that the device can run at a time, or fewer if the memory limit does not allow their
+/// states. There are no blocks if not even one fits.
 FoldLaunch LaunchChoice::launch_of(const DeviceChunk& chunk, SourceOptions options, std::int64_t groups) const {
   FoldLaunch launch;
   launch.kernel = plan_.kernels->fold(plan_, options);
@@ -64,12 +65,13 @@ FoldLaunch LaunchChoice::launch_of(const DeviceChunk& chunk, SourceOptions optio
   return launch;
 }
 
-/// The copies of the kernels hold the sums of the rows that the grid gives to each. The grid depends on the bytes of a copy, and these
-/// depend on how many rows it may fold. A copy for more rows is never smaller, so the loop ends.
+/// The copies of the kernels hold the sums of the rows that the grid assigns to each. The grid depends on the bytes of
+/// a copy, and these depend on the number of rows that it may fold. A copy for more rows is never smaller, so the loop
+/// ends.
 FoldLaunch LaunchChoice::fold(const DeviceChunk& chunk, const std::vector<ColumnShape>& columns, Keying keying,
                               std::int64_t groups) const {
   SourceOptions options{.columns = columns, .keying = keying, .threads = kBlockThreads};
-  // Most grids have a block for each multiprocessor.
+  // Most grids have at least one block per multiprocessor.
   options.copy_bits = bits_for(chunk.rows / limits_.multiprocessors + 8 * kBlockThreads);
   for (;;) {
     FoldLaunch launch = launch_of(chunk, keying == Keying::none ? options : with_copies(options, groups), groups);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/device_launch.hpp: decides how a chunk is folded on a device: who has states of its own, and how many blocks there are.
+// sql/query/device_launch.hpp: decides how a chunk is folded on a device: which threads have states, how many blocks
+// run.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace upsweep::query {
 
-/// In front of merged states.
+/// Precedes the merged states.
 struct DeviceControl {
   std::int32_t trouble = 0;
   std::int32_t is_full = 0;
@@ -25,23 +26,23 @@ inline constexpr std::int64_t kDeviceWord = 8;
 inline constexpr std::int64_t kControlWords = sizeof(DeviceControl) / kDeviceWord;
 inline constexpr int kBlockThreads = gpu::tuning::kQuery.threads;
 
-/// The kernels that fold a chunk, and how they are launched.
+/// The kernels that fold a chunk, and their launch configuration.
 struct FoldLaunch {
-  SourceOptions options;  ///< of the kernels
+  SourceOptions options;  ///< options of the kernels
   std::shared_ptr<const GpuKernel> kernel;
   std::int64_t shared_bytes = 0;
   std::int64_t blocks = 0;  ///< 0: the memory cannot hold their states
-  std::int64_t copies = 0;  ///< of all groups' states
+  std::int64_t copies = 0;  ///< copies of all groups' states
 };
 
 class LaunchChoice {
  public:
-  /// `most_bytes`: of device memory, for groups. The plan outlives this.
+  /// `most_bytes`: device memory for groups. The plan must outlive this object.
   LaunchChoice(const QueryPlan& plan, const gpu::LaunchLimits& limits, std::int64_t most_bytes)
       : plan_(plan), limits_(limits), most_bytes_(most_bytes) {}
 
-  /// `keying`: of Keying::none and a group, every thread has a copy in registers. Of other groups every thread has one in shared
-  /// memory while these fit, otherwise every warp.
+  /// With Keying::none and one group, every thread has a copy in registers. For other groups, every thread has a copy
+  /// in shared memory if they fit. Otherwise every warp has one.
   [[nodiscard]] FoldLaunch fold(const DeviceChunk& chunk, const std::vector<ColumnShape>& columns, Keying keying,
                                 std::int64_t groups) const;
   [[nodiscard]] std::int64_t blocks_for(std::int64_t rows, int threads, int rows_per_thread,

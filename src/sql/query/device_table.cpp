@@ -16,7 +16,7 @@
 namespace upsweep {
 namespace {
 
-// Of a table whose length is not known before it is read.
+// For a table whose length is not known before it is read.
 constexpr std::int64_t kUnknownRows = gpu::tuning::kQuery.unknown_rows;
 
 }  // namespace
@@ -24,7 +24,7 @@ constexpr std::int64_t kUnknownRows = gpu::tuning::kQuery.unknown_rows;
 struct DeviceTable::State {
   int device;
   gpu::Staging staging;  ///< holds the columns
-  std::mutex mutex;      ///< of it
+  std::mutex mutex;      ///< guards `staging`
   std::vector<Field> fields;
   std::vector<query::DeviceChunk> chunks;
   std::int64_t rows = 0;
@@ -68,7 +68,7 @@ DeviceTable::DeviceTable(const gpu::Policy& policy, const Table& source, const s
   } catch (const Error& error) {
     if (error.code() != Code::device_memory) throw;
     throw Error(error.code(),
-                fmt::format("{}; a query on the table itself brings it there chunk by chunk", error.what()));
+                fmt::format("{}; a query on the table itself copies it to the device chunk by chunk", error.what()));
   }
 }
 
@@ -114,7 +114,7 @@ class ReadBack final : public BatchReader {
   }
 
  private:
-  /// Batches start at whole bytes, of bits too.
+  /// Batches start at whole bytes, also for columns of bits.
   const void* fetched(std::vector<std::vector<Int128>>& memory, const void* from, int width, std::int64_t rows) {
     const std::int64_t bytes = (rows * width + 7) / 8;
     auto& buffer = memory.emplace_back(static_cast<std::size_t>(bytes / 16 + 1));

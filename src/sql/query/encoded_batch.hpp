@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/encoded_batch.hpp: what the encoder and the decoder of groups agree on.
+// sql/query/encoded_batch.hpp: the format that the encoder and the decoder of groups share.
 //
-// A column is its minimum value, a width, and by how much each value exceeds the minimum; strings are a dictionary.
+// A column is stored as its minimum, a width, and the difference of each value from the minimum. Strings are a
+// dictionary.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +14,21 @@
 
 namespace upsweep::query {
 
-// Groups of a batch: enough that the header of each column does not matter, and few enough to be in cache with their bytes.
+// Groups of a batch: enough that the header of each column is negligible, and few enough that they fit in cache with
+// their bytes.
 inline constexpr std::int64_t kMostGroupsOfBatch = 4096;
 inline constexpr std::size_t kMostLetters = 1 << 20;  // bytes of strings in a batch, unless one group has more
 
-// Values of up to that many bits begin at any bit: a load of eight bytes contains them. Wider values are whole words.
+// Values of up to this many bits may begin at any bit, because a load of eight bytes contains them. Wider values are
+// whole words.
 inline constexpr unsigned kMostPacked = 56;
 inline constexpr unsigned kWord = 64;
 inline constexpr unsigned kWide = 128;
 
-/// In front of an encoded batch.
+/// Precedes an encoded batch.
 struct EncodedBatchHeader {
-  std::uint64_t bytes;  ///< of the encoded batch, this one included
-  std::uint64_t check;  ///< the hash of those after it
+  std::uint64_t bytes;  ///< bytes of the encoded batch, including this one
+  std::uint64_t check;  ///< hash of the bytes after it
   std::int64_t count;
 };
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/execute.cpp: threads take row groups of a table, or chunks of a row group that others read; chunks are
+// sql/query/execute.cpp: threads take row groups of a table, or chunks of a row group that others read. Chunks are
 // merged in the table's order.
 //
-// A thread reads a row group front to back and folds each chunk at once: a batch, which then lies in cache, or for a
-// GPU many. Once every row group is taken, threads that are free help with the row groups still open, one reading while
-// the others compute: so a table of a single row group, such as an Arrow IPC stream, keeps all of them busy too. Chunks
-// are folded alone and merged in order, whoever computed them: floats have the same bits on any number of threads, and
-// of several errors the one of the earliest chunk is thrown.
+// A thread reads a row group from front to back and folds each chunk immediately. A chunk is one batch, which is then
+// in cache, or many batches for a GPU. Once every row group is taken, idle threads join the row groups that are still
+// open: one thread reads while the others compute. A table of a single row group, such as an Arrow IPC stream,
+// therefore also keeps all threads busy.
+//
+// Chunks are folded separately and merged in order, independent of the thread that computed them. Floats have the same
+// bits on any number of threads, and of several errors the one of the earliest chunk is thrown.
 #include "sql/query/execute.hpp"
 
 #include <algorithm>
@@ -29,16 +31,17 @@
 namespace upsweep::query {
 namespace {
 
-/// Plans with fewer conditions, for row groups whose statistics prove the others; made as they are seen.
+/// Plans with fewer conditions, for row groups whose statistics prove the other conditions. A plan is created when it
+/// is first needed.
 class Reduced {
  public:
-  /// The arguments outlive this.
+  /// The arguments must outlive this object.
   Reduced(const QueryPlan& plan, const Table& table) : plan_(plan), table_(table) {}
 
   const QueryPlan& plan_for(int row_group) {
     std::vector<bool> kept;
     kept.reserve(plan_.filters.size());
-    // Those that can fail stay: whether a row fails does not depend on statistics.
+    // Conditions that can fail remain: whether a row fails must not depend on statistics.
     for (const Node& filter : plan_.filters) {
       kept.push_back(filter->can_fail || !must_hold(*filter, plan_, table_, row_group));
     }
@@ -58,9 +61,9 @@ class Reduced {
   std::map<std::vector<bool>, QueryPlan> plans_;
 };
 
-// ---------------------------------------------------------------------------------------------------------------- chunks
+// -------------------------------------------------------------------------------------------------------------- chunks
 
-/// Where a chunk stands in the table.
+/// Position of a chunk in the table.
 struct ChunkPlace {
   int row_group;
   std::int64_t chunk;
@@ -71,23 +74,23 @@ struct TableRowGroup {
   const QueryPlan* plan = nullptr;
   std::mutex reading;
   std::unique_ptr<BatchReader> reader;
-  std::int64_t chunks = 0;  ///< handed out
+  std::int64_t chunks = 0;  ///< chunks that were handed out
   bool ended = false;
-  // Under the executor's lock:
+  // The executor's lock guards:
   std::map<std::int64_t, std::unique_ptr<Totals::FoldedChunk>>
       waiting;  ///< chunks whose predecessors are not in the totals
   std::int64_t added = 0;
-  std::int64_t count = -1;  ///< of its chunks; -1: it has not ended
+  std::int64_t count = -1;  ///< number of chunks; -1: the row group has not ended
 };
 
-/// Chunks for each worker that may wait for the totals while threads begin row groups of their own. Where more wait,
-/// threads begin the first row group that nobody has begun. Where kMostAhead times as many wait, they begin no row
-/// group, and read those that others wait for.
+/// Chunks per worker that may wait for the totals while threads begin their assigned row groups. If more chunks wait,
+/// threads begin the first row group that no thread has begun. If kMostAhead times this number wait, they begin no row
+/// group, and read those that other chunks wait for.
 constexpr int kMostWaiting = tuning::kWorkers.most_waiting;
 constexpr int kMostAhead = tuning::kWorkers.most_ahead;
-/// Groups up to which further chunks are folded into them.
+/// Number of groups up to which further chunks are folded into them.
 constexpr std::int64_t kMostHeld = tuning::kWorkers.most_held;
-/// The same for groups that are found at once. Each group must have several rows for every worker.
+/// Like kMostHeld, for groups that are found immediately. Each group must have several rows for every worker.
 constexpr std::int64_t kMostCached = tuning::kWorkers.most_cached;
 constexpr std::int64_t kRowsOfEach = tuning::kWorkers.rows_of_each;
 
@@ -115,7 +118,7 @@ class Executor {
     folding_now_ = workers;
     cpu::run_workers(workers, [&](int worker) { work(work_units_[static_cast<std::size_t>(worker)]); });
     if (error_) std::rethrow_exception(error_);
-    totals_.merge_all(workers);  // now that the last chunk has come, which may be most of all: each thread has one then
+    totals_.merge_all(workers);  // chunks that threads held until now may be most of the data
     return std::move(total_);
   }
 
@@ -145,11 +148,12 @@ class Executor {
       const std::lock_guard lock(mutex_);
       for (const auto& [plan, folder] : folders) folder->add_cost(total_);
     } catch (...) {
-      fail({std::numeric_limits<int>::max(), 0}, std::current_exception());  // of no chunk: theirs come first
+      fail({std::numeric_limits<int>::max(), 0}, std::current_exception());  // errors of chunks take precedence
     }
   }
 
-  /// A worker's row groups follow each other where what it folds can be one chunk; otherwise all have the same ones.
+  /// Assigns consecutive row groups to a worker if it may join what it folds to one chunk. Otherwise all workers share
+  /// one list.
   void share_row_groups(std::size_t workers) {
     work_units_.resize(workers);
     for (std::size_t w = 0; w < workers; ++w) {
@@ -161,8 +165,8 @@ class Executor {
     }
   }
 
-  /// The next row group of a worker's own; where many chunks wait for those of earlier row groups, the first that
-  /// nobody has begun, and where far too many do, the first that has chunks left.
+  /// Returns the worker's next row group. If many chunks wait for those of earlier row groups, returns the first one
+  /// that no thread has begun. If far too many wait, returns the first one that has chunks left.
   int next_row_group(WorkUnit& own) {
     const std::lock_guard lock(mutex_);
     const int enough = kMostWaiting * folding_.workers;
@@ -186,7 +190,7 @@ class Executor {
     return static_cast<int>(from.begin == from.end ? row_groups_.size() : from.begin++);
   }
 
-  /// The later half of what the worker has left that has most.
+  /// Takes the later half of the remaining row groups of the worker that has the most.
   void steal_for(WorkUnit& own) {
     WorkUnit& most =
         *std::max_element(work_units_.begin(), work_units_.end(),
@@ -195,8 +199,8 @@ class Executor {
     most.end = own.begin;
   }
 
-  /// The groups of chunks that follow each other: one chunk, at the place of the first. The others are in order without
-  /// anything.
+  /// The groups of consecutive chunks, which form one chunk at the place of the first. The other chunks are added to
+  /// the order without groups.
   struct Held {
     std::optional<Groups> groups;
     Folder* folder = nullptr;
@@ -204,7 +208,7 @@ class Executor {
     ChunkPlace last = {};
   };
 
-  /// Whether a chunk is the next one.
+  /// Returns whether a chunk is the next one.
   bool follows(ChunkPlace last, ChunkPlace next) {
     if (last.row_group == next.row_group) return next.chunk == last.chunk + 1;
     const std::lock_guard lock(mutex_);
@@ -229,13 +233,14 @@ class Executor {
       held = {folder.begin(batches), &folder, place, place};
     }
     held.last = place;
-    // Others wait for it to be in the totals, for which it holds.
+    // Other chunks wait until it is in the totals.
     const bool is_full = (held.groups->count() >= kMostHeld && !held.folder->are_cached(*held.groups)) ||
                          held.groups->unaggregated().count() > 0;
     if (!folding_.joins_chunks || is_full || waiting_ > kMostWaiting) release(held);
   }
 
-  /// Of this row group; while too much waits for chunks of earlier ones, those first.
+  /// Folds the chunks of this row group. While too many bytes wait for chunks of earlier row groups, those are folded
+  /// first.
   template <class FolderOf>
   void take_chunks(int number, const FolderOf& folder_of, Held& held) noexcept {
     bool helps = true;
@@ -245,7 +250,7 @@ class Executor {
         TableRowGroup& row_group = row_groups_[static_cast<std::size_t>(place.row_group)];
         const std::vector<Batch> batches = read(row_group, place);
         if (batches.empty() && place.row_group != number) {
-          helps = false;  // others are at its last chunks
+          helps = false;  // other threads process its last chunks
           continue;
         }
         helps = true;
@@ -268,13 +273,14 @@ class Executor {
     return added_ < row_groups_.size() ? std::min(number, static_cast<int>(added_)) : number;
   }
 
-  /// The row group's next chunk; none where it has ended, or where nobody waits for it.
+  /// Returns the row group's next chunk. Returns nothing if the row group has ended, or if the chunk is not needed any
+  /// more.
   std::vector<Batch> read(TableRowGroup& row_group, ChunkPlace& place) {
     const std::lock_guard lock(row_group.reading);
     std::vector<Batch> batches;
     place.chunk = row_group.chunks;
     if (row_group.ended || is_too_late(place)) return batches;
-    row_group.ended = true;  // should what follows throw
+    row_group.ended = true;  // in case the code below throws
     if (!row_group.reader)
       row_group.reader =
           open_row_group(*row_group.plan, table_, matching_[static_cast<std::size_t>(place.row_group)], folding_);
@@ -301,7 +307,7 @@ class Executor {
     return batches;
   }
 
-  /// A chunk, or null for one whose groups an earlier one has.
+  /// Finishes a chunk; it is null if an earlier chunk has its groups.
   void finish(ChunkPlace place, std::unique_ptr<Totals::FoldedChunk> chunk) {
     const std::lock_guard lock(mutex_);
     if (chunk) {
@@ -318,7 +324,7 @@ class Executor {
     if (progress_) progress_(total_.rows);
   }
 
-  /// Chunks join the totals in the table's order.
+  /// Adds chunks to the totals in the table's order.
   void add_chunks() {
     for (; added_ < row_groups_.size(); ++added_) {
       TableRowGroup& row_group = row_groups_[added_];
@@ -340,7 +346,7 @@ class Executor {
     failed_ = place;
     has_failed_ = true;
   }
-  /// Whether an earlier chunk has failed.
+  /// Returns whether an earlier chunk has failed.
   bool is_too_late(ChunkPlace place) {
     if (!has_failed_) return false;
     const std::lock_guard lock(mutex_);
@@ -353,31 +359,32 @@ class Executor {
   Reduced reduced_;
   Folded total_;
   Totals& totals_;
-  std::vector<int> matching_;              ///< the row groups that may have rows
-  std::vector<TableRowGroup> row_groups_;  ///< of these
+  std::vector<int> matching_;              ///< the row groups that may have matching rows
+  std::vector<TableRowGroup> row_groups_;  ///< one per element of matching_
   std::size_t added_ = 0;                  ///< row groups that are in the totals
-  std::ptrdiff_t read_ = 0;                ///< row groups of which nothing is left to be read
+  std::ptrdiff_t read_ = 0;                ///< row groups that have been read completely
   std::atomic<bool> are_all_read_{false};
-  std::atomic<int> folding_now_{0};  ///< workers
+  std::atomic<int> folding_now_{0};  ///< number of workers
   std::atomic<bool> none_folds_{false};
   std::vector<WorkUnit> work_units_;  ///< by worker
   std::mutex mutex_;
-  std::atomic<std::int64_t> waiting_bytes_{0};  ///< of chunks that are not in the totals
-  std::atomic<int> waiting_{0};                 ///< such chunks
+  std::atomic<std::int64_t> waiting_bytes_{0};  ///< bytes of chunks that are not in the totals
+  std::atomic<int> waiting_{0};                 ///< number of these chunks
   std::atomic<bool> has_failed_{false};
   ChunkPlace failed_{};
   std::exception_ptr error_;
 };
 
-/// Whether it does not matter in which order rows are added up.
+/// Returns whether the order in which rows are added does not matter.
 bool is_exact(const QueryPlan& plan) {
   return std::none_of(plan.aggregates.begin(), plan.aggregates.end(), [](const Aggregate& aggregate) {
     return aggregate.fold == Fold::sum && aggregate.type.kind == ValueKind::real;
   });
 }
 
-/// One for each batch, if it is known how many there are. In memory a batch takes a core 20 us where few rows are kept
-/// (Xeon), as long as a thread takes to wake, and 400 us for TPC-H Q1; from Parquet more than 2 ms.
+/// Returns one worker per batch, if the number of batches is known. In memory, a batch takes a core 20 us if few rows
+/// are kept (Xeon), which is also the wake-up time of a thread. It takes 400 us for TPC-H Q1, and more than 2 ms from
+/// Parquet.
 int workers_of(std::int64_t rows, int threads) {
   return rows < 0 ? cpu::worker_count(threads) : cpu::workers_for(cpu::ceil_div(rows, kBatchRows), 1, threads);
 }

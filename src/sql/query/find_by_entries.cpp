@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/find_by_entries.cpp: the entries of all keys are the digits of a number, by which a table has the group.
+// sql/query/find_by_entries.cpp: the entries of all keys are the digits of a number, which indexes a table of groups.
 #include "sql/query/find_by_entries.hpp"
 #include "sql/tuning.hpp"
 
@@ -8,7 +8,7 @@
 namespace upsweep::query {
 namespace {
 
-// Combinations up to which there is a table.
+// Maximum number of combinations for which a table is used.
 constexpr std::size_t kMostByEntries = tuning::kFinders.most_entries;
 
 }  // namespace

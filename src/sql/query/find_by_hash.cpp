@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/find_by_hash.cpp: keys of all rows are brought to the form in which groups store them; then slots are prefetched.
+// sql/query/find_by_hash.cpp: converts the keys of all rows to the form that groups store; then prefetches slots.
 #include "sql/query/find_by_hash.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void FindByHash::find(Groups& groups, const BlockKeys& block, std::int32_t* grou
   }
 }
 
-/// The keys of all rows, and their hashes. Rows that are not kept have any.
+/// Loads the keys of all rows, and their hashes. Rows that are not kept have arbitrary keys.
 void FindByHash::load_keys(Groups& groups, const BlockKeys& block) {
   const std::size_t width = block.keys.size();
   const int n = block.rows;
@@ -71,7 +71,7 @@ void FindByHash::load_keys(Groups& groups, const BlockKeys& block) {
   }
 }
 
-/// The string of a row as groups store it.
+/// Returns the string of a row as groups store it.
 Int128 FindByHash::key_at(Groups& groups, std::size_t which, const Vector& v, int i) {
   const std::string_view string = string_at(v, i);
   if (string.size() <= kMostInKey) return short_string_key(string);

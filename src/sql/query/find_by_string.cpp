@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/find_by_string.cpp: the groups of a dictionary's entries, found as rows have them.
+// sql/query/find_by_string.cpp: finds the groups of a dictionary's entries when a row uses them.
 #include "sql/query/find_by_string.hpp"
 
 namespace upsweep::query {

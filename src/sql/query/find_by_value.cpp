@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/find_by_value.cpp: the distance of a key from the first value of the table is the number of its group's entry.
+// sql/query/find_by_value.cpp: the difference between a key and the table's first value is the index of its group's
+// entry.
 #include "sql/query/find_by_value.hpp"
 #include "sql/tuning.hpp"
 
@@ -30,7 +31,7 @@ bool FindByValue::find(Groups& groups, const BlockKeys& block, std::int32_t* gro
   return true;
 }
 
-/// Whether the table has an entry for all these values, and for those before.
+/// Returns whether the table has an entry for all these values, and for the earlier values.
 bool FindByValue::reserve_for(Values values, const Groups& groups) {
   const Int128 size = std::ssize(by_value_);
   if (groups.count() > 0 && size > 0) {
@@ -40,7 +41,7 @@ bool FindByValue::reserve_for(Values values, const Groups& groups) {
   if (spread >= kMostByValue) return false;
   seen_ = values;
   if (values.minimum >= first_ && Int128{values.maximum} - first_ < size) return true;
-  // With as many entries on either side, so that there are few of these tables.
+  // The table extends equally on both sides, so that it seldom has to be rebuilt.
   const Int128 capacity = std::max(size, std::clamp<Int128>(4 * spread, kMinByValue, kMostByValue));
   const Int128 first = values.minimum - (capacity - spread) / 2;
   first_ = static_cast<std::int64_t>(std::max<Int128>(first, std::numeric_limits<std::int64_t>::min()));
@@ -55,14 +56,14 @@ bool FindByValue::reserve_for(Values values, const Groups& groups) {
   return true;
 }
 
-/// The entry of a group; null: the table has none for its key.
+/// Returns the entry of a group, or null if the table has none for its key.
 std::int32_t* FindByValue::place_of(const Groups& groups, std::int64_t group) {
   const Int128 place = groups.key(group, 0) - first_;
   const bool has_place = !groups.key_is_null(group, 0) && place >= 0 && place < std::ssize(by_value_);
   return has_place ? &by_value_[static_cast<std::size_t>(place)] : nullptr;
 }
 
-/// The group of a value that the table does not have.
+/// Returns the group of a value that is not in the table.
 std::int32_t FindByValue::group_of(Groups& groups, std::int64_t value) const {
   const Int128 key = value;
   const std::uint8_t not_null = 0;
@@ -70,7 +71,7 @@ std::int32_t FindByValue::group_of(Groups& groups, std::int64_t value) const {
   return in_table_ == groups.count() ? groups.add(hash, &key, &not_null) : groups.find(hash, &key, &not_null);
 }
 
-/// The table stays, as the next groups' keys are mostly as near to each other.
+/// The table keeps its size, because the next groups' keys are mostly as close to each other.
 void FindByValue::forget(const Groups& groups) {
   in_table_ = 0;
   if (groups.count() > std::ssize(by_value_) / 8) return by_value_.assign(by_value_.size(), kUnseen);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/find_by_value.hpp: groups of rows whose only key is a number near to all others: a table of all values.
+// sql/query/find_by_value.hpp: finds groups whose only key is a number close to all others, in a table of all values.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace upsweep::query {
 
 class FindByValue {
  public:
-  /// The kernels outlive this.
+  /// The kernels must outlive this object.
   explicit FindByValue(const Kernels& kernels) : kernels_(kernels) {}
 
-  /// False where a key is NULL, or too far from the others.
+  /// Returns false if a key is NULL, or too far from the others.
   bool find(Groups& groups, const BlockKeys& block, std::int32_t* group);
-  /// Whether the table has all groups, and their keys differ by less than that.
+  /// Returns whether the table has all groups, and their keys differ by less than `most`.
   [[nodiscard]] bool has_all(const Groups& groups, std::int64_t most) const {
     return !by_value_.empty() && in_table_ == groups.count() && seen_.maximum - seen_.minimum < most;
   }
-  /// `groups`, in which rows were found, mean nothing from here on.
+  /// `groups`, in which rows were found, are invalid from now on.
   void forget(const Groups& groups);
 
  private:
@@ -36,9 +36,9 @@ class FindByValue {
 
   const Kernels& kernels_;
   std::vector<std::int32_t> by_value_;  ///< groups, or kUnseen
-  std::int64_t first_ = 0;              ///< the value that has number 0
-  Values seen_{};                       ///< of keys in the table
-  std::int64_t in_table_ = 0;           ///< groups that the table has
+  std::int64_t first_ = 0;              ///< the value with index 0
+  Values seen_{};                       ///< range of the keys in the table
+  std::int64_t in_table_ = 0;           ///< number of groups in the table
   std::vector<std::int32_t> number_;    ///< by row
 };
 

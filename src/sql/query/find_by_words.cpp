@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/find_by_words.cpp: rows are looked up in the table without a branch; then those that it lacks, by their keys.
+// sql/query/find_by_words.cpp: looks up rows in the table without a branch, then looks up the remaining rows by their
+// keys.
 #include "sql/query/find_by_words.hpp"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 constexpr std::size_t kMinByWord = tuning::kFinders.least_words;
 constexpr std::size_t kMostByWord = tuning::kFinders.most_words;
 
-/// The place of a word among that many slots, a power of two: the first of two. The secret makes it hard to find words of one place.
+/// Returns the place of a word in a table whose number of slots is a power of two: the first of two slots. The secret
+/// makes it hard to construct words with the same place.
 class WordPlaces {
  public:
   explicit WordPlaces(std::size_t slots) : by_(secret()), shift_(65 - std::countr_zero(slots)) {}
@@ -29,29 +31,30 @@ class WordPlaces {
 
 bool is_short(Int128 key) { return key == static_cast<std::int32_t>(key); }
 
-/// Two keys as one word, each of which is short: no other two are the same.
+/// Returns two short keys as one word, which is unique.
 std::uint64_t word_of_pair(std::int64_t first, std::int64_t second) {
   return static_cast<std::uint64_t>(first) << 32 | static_cast<std::uint32_t>(second);
 }
 
-/// The hash of the keys before, `word`, and of the next one. It is cheap, as keys are compared whatever it says.
+/// Returns the hash of the previous keys, `word`, and the next key. A cheap hash suffices, because keys are always
+/// compared.
 std::uint64_t word_with(const Secret& by, std::uint64_t word, std::int64_t key) {
   word = (word ^ static_cast<std::uint64_t>(key) ^ by.a) * by.b;
   return word ^ word >> 32;
 }
 
-/// One of two, without a branch: with few groups, no processor predicts which.
+/// Selects one of two values without a branch: with few groups, the branch would be unpredictable.
 std::int32_t chosen(bool first, std::int32_t one, std::int32_t other) {
   const std::int32_t mask = -static_cast<std::int32_t>(first);
   return (one & mask) | (other & ~mask);
 }
 
-/// Whether all keys of groups are numbers of 64 bits.
+/// Returns whether all keys of groups are 64-bit numbers.
 bool are_words(const Groups& groups) {
   return !groups.rows().have_nulls() && groups.rows().are_narrow() && !groups.any_text_key();
 }
 
-/// Rows whose several keys are not those of the group that was found by their hash have none.
+/// Removes the group of rows whose keys differ from those of the group that was found by their hash.
 void drop_others(const Groups& groups, const BlockKeys& block, std::int32_t* group) {
   for (std::size_t k = 0; k < block.keys.size(); ++k) {
     const auto* const values = block.keys[k]->as<std::int64_t>();
@@ -73,7 +76,7 @@ bool FindByWords::find(Groups& groups, const BlockKeys& block, std::int32_t* gro
   if (!std::all_of(keys.begin(), keys.end(), [](const Vector* key) { return is_plain(*key); })) return false;
   if (keys.size() > 1 && !are_words(groups)) return false;
   if (are_short_ && keys.size() > 1 && !are_pairs(block)) {
-    are_short_ = false;  // from here on words of several keys are hashes
+    are_short_ = false;  // from now on, words of several keys are hashes
     slots_.clear();
   }
   reserve_for(groups);
@@ -99,14 +102,14 @@ bool FindByWords::find(Groups& groups, const BlockKeys& block, std::int32_t* gro
   return true;
 }
 
-/// In the first of the two slots at a place, and what was there in the second.
+/// Stores the group in the first of the two slots of a place, and moves the previous one to the second.
 void FindByWords::note(std::size_t place, std::uint64_t word, std::int32_t group) {
   Slot* const slots = &slots_[place];
   if (slots[0].group != kUnseen && slots[0].word != word) slots[1] = slots[0];
   slots[0] = {word, group};
 }
 
-/// The word of each row.
+/// Returns the word of each row.
 const std::uint64_t* FindByWords::words_of(const BlockKeys& block) {
   const std::vector<const Vector*>& keys = block.keys;
   const int n = block.rows;
@@ -130,7 +133,7 @@ const std::uint64_t* FindByWords::words_of(const BlockKeys& block) {
   return words_.data();
 }
 
-/// The word of a group, which is that of its rows.
+/// Returns the word of a group, which is that of its rows.
 std::uint64_t FindByWords::word_of(const Groups& groups, std::int64_t group) const {
   const std::size_t width = key_.size();
   const auto* const keys = reinterpret_cast<const std::int64_t*>(groups.rows().key_words(group));
@@ -142,7 +145,7 @@ std::uint64_t FindByWords::word_of(const Groups& groups, std::int64_t group) con
   return word;
 }
 
-/// Whether keys are two of 32 bits each.
+/// Returns whether the keys are two keys of 32 bits each.
 bool FindByWords::are_pairs(const BlockKeys& block) const {
   return block.keys.size() == 2 && std::all_of(block.keys.begin(), block.keys.end(), [&](const Vector* key) {
            const auto* const values = key->as<std::int64_t>();
@@ -151,17 +154,17 @@ bool FindByWords::are_pairs(const BlockKeys& block) const {
          });
 }
 
-/// Four places for each group, while these fit.
+/// Provides four places per group, while these fit.
 void FindByWords::reserve_for(const Groups& groups) {
   const auto count = static_cast<std::size_t>(groups.count());
   if (!slots_.empty() && (4 * count <= slots_.size() || slots_.size() == kMostByWord)) return;
   const std::size_t size = std::clamp(std::bit_ceil(8 * count), kMinByWord, kMostByWord);
   slots_.assign(size, {0, kUnseen});
-  if (!are_words(groups)) return;  // they are noted when they are seen
+  if (!are_words(groups)) return;  // groups are stored when they are seen
   const WordPlaces place_of(size);
   const bool are_pairs = are_short_ && key_.size() > 1;
   for (std::int64_t g = 0; g < groups.count(); ++g) {
-    // Not of a row whose words are pairs.
+    // Its rows do not have pairs as words.
     if (are_pairs && !(is_short(groups.key(g, 0)) && is_short(groups.key(g, 1)))) continue;
     note(place_of(word_of(groups, g)), word_of(groups, g), static_cast<std::int32_t>(g));
   }

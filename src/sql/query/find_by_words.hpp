@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/find_by_words.hpp: groups of rows whose keys are numbers of 64 bits: a table of those that were seen last.
+// sql/query/find_by_words.hpp: finds groups whose keys are 64-bit numbers, in a table of the groups that were seen
+// last.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +13,22 @@
 
 namespace upsweep::query {
 
-/// A row has a word, by which it has a place with two slots, in one cache line: the only key, a pair of short keys, or a hash of
-/// several.
+/// Each row has a word: the only key, a pair of short keys, or a hash of several keys. The word selects a place with
+/// two slots, in one cache line.
 class FindByWords {
  public:
-  /// The arguments outlive this.
+  /// The arguments must outlive this object.
   FindByWords(const QueryPlan& plan, const Kernels& kernels);
 
-  /// False where a key is NULL or has more than 64 bits, or where a group has such a key.
+  /// Returns false if a key is NULL or has more than 64 bits, or if a group has such a key.
   bool find(Groups& groups, const BlockKeys& block, std::int32_t* group);
-  /// `groups`, in which rows were found, mean nothing from here on.
+  /// `groups`, in which rows were found, are invalid from now on.
   void forget(const Groups& groups);
 
  private:
   struct Slot {
     std::uint64_t word;
-    std::int32_t group;  ///< kUnseen: none
+    std::int32_t group;  ///< kUnseen: no group
   };
 
   const std::uint64_t* words_of(const BlockKeys& block);
@@ -38,11 +39,11 @@ class FindByWords {
   std::int32_t group_of(Groups& groups, const BlockKeys& block, int i);
 
   const Kernels& kernels_;
-  bool are_short_ = true;      ///< whether words of two keys are these; otherwise they are hashes of all
-  detail::Large<Slot> slots_;  ///< a power of two: two for each place
+  bool are_short_ = true;      ///< words of two keys are pairs of short keys; otherwise they are hashes of all keys
+  detail::Large<Slot> slots_;  ///< a power of two: two per place
   std::vector<std::uint64_t> words_;
   std::vector<std::uint32_t> places_;  ///< by row
-  std::vector<Int128> key_;            ///< of a row
+  std::vector<Int128> key_;            ///< keys of a row
   std::vector<std::uint8_t> no_nulls_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/first_groups.cpp: groups are kept until twice as many as the limit have come together.
+// sql/query/first_groups.cpp: keeps groups until there are twice the limit.
 #include "sql/query/first_groups.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/first_groups.hpp: LIMIT without ORDER BY: the groups with the first places, of groups that come in any order.
+// sql/query/first_groups.hpp: LIMIT without ORDER BY: the groups with the first places, of groups that arrive in any
+// order.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace upsweep::query {
 
-/// Groups that follow each other.
+/// Consecutive groups.
 struct GroupRange {
   std::int64_t first;
   std::int64_t end;
@@ -23,11 +24,11 @@ class FirstGroups {
  public:
   explicit FirstGroups(const QueryPlan& plan) : plan_(plan), groups_(plan) {}
 
-  /// Keeps those that may be among the first; `place` has the place of each group, and these ascend.
+  /// Keeps the groups that may be among the first. `place` has the place of each group; the places ascend.
   void add(const Groups& groups, GroupRange range, std::span<const std::uint64_t> place);
-  /// Once there are twice as many as the limit says, drops the last half.
+  /// Drops the last half once there are twice the limit.
   void drop_some();
-  /// Drops all past the limit. The others get the order of their places.
+  /// Drops all groups past the limit, and sorts the others by their places.
   void drop_past_limit();
   [[nodiscard]] const Groups& groups() const { return groups_; }
   [[nodiscard]] std::int64_t count() const { return std::ssize(place_); }

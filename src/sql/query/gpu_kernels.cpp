@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/gpu_kernels.cpp: looks a plan's kernels up by what they are made for.
+// sql/query/gpu_kernels.cpp: looks up a plan's kernels by their options.
 #include "sql/query/gpu_kernels.hpp"
 
 #include "sql/query/plan.hpp"

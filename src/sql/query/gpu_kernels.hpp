@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/gpu_kernels.hpp: a plan's kernels, each written and compiled once however often the query runs.
+// sql/query/gpu_kernels.hpp: a plan's kernels; each is written and compiled once, however often the query runs.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class GpuKernel {
   explicit GpuKernel(KernelSource source) : source_(std::move(source)) {}
 
   [[nodiscard]] const KernelSource& source() const { return source_; }
-  /// As gpu::program_of().
+  /// Returns the program of gpu::program_of().
   [[nodiscard]] std::shared_ptr<const gpu::Program> program(int device, double& seconds) const {
     return programs_.get(device, [&] { return gpu::program_of(source_.text, device, seconds); });
   }
@@ -30,16 +30,16 @@ class GpuKernel {
   mutable RecentValues<int, gpu::Program> programs_{kMostDevices};
 };
 
-/// For several threads. Calls with equal options get the same object.
+/// The kernels of a plan, for use by several threads. Calls with equal options return the same object.
 class GpuKernels {
  public:
-  /// Of fold_source().
+  /// Returns the kernel of fold_source().
   std::shared_ptr<const GpuKernel> fold(const QueryPlan& plan, const SourceOptions& options);
-  /// Of number_source(), whose text depends on the columns, the keying and the threads only.
+  /// Returns the kernel of number_source(), whose text depends only on the columns, the keying and the threads.
   std::shared_ptr<const GpuKernel> number(const QueryPlan& plan, const SourceOptions& options);
 
  private:
-  // Chunks differ in how many rows a block folds, which goes in steps, and in the sizes of values, which only grow.
+  // Chunks differ in the rows per block, which are rounded in steps, and in the sizes of values, which only grow.
   static constexpr std::size_t kMost = 16;
 
   RecentValues<SourceOptions, GpuKernel> folds_{kMost};

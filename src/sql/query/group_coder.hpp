@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/group_coder.hpp: batches of groups as bytes, for files and other processes: column by column, with few bits a value.
+// sql/query/group_coder.hpp: batches of groups as bytes, for files and other processes: columns of few bits per value.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace upsweep::query {
 
-/// Bytes that whoever reads encoded batches has after their end.
+/// Bytes that readers of encoded batches need after the end of the batches.
 inline constexpr std::size_t kAfterBatches = 8;
 
-/// Makes encoded batches of groups; keeps memory from one to the next.
+/// Creates encoded batches of groups. It keeps its memory from batch to batch.
 class GroupEncoder {
  public:
   explicit GroupEncoder(const QueryPlan& plan) : plan_(plan) {}
-  /// Appends the groups from `begin` on up to `end`. `first`: of each, ascending, the place of its first row.
+  /// Appends the groups in [begin, end). `first`: the place of each group's first row, ascending.
   void append(const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
               std::vector<std::byte>& to);
 
@@ -32,13 +32,13 @@ class GroupEncoder {
   void put_strings(const Groups& groups, std::vector<std::byte>& to);
 
   const QueryPlan& plan_;
-  std::vector<Int128> values_;         ///< of a column
-  std::vector<std::int64_t> words_;    ///< likewise, where they fit
-  std::vector<std::int32_t> entries_;  ///< of a column of text; -1: none
+  std::vector<Int128> values_;         ///< values of a column
+  std::vector<std::int64_t> words_;    ///< the same values, if they fit
+  std::vector<std::int32_t> entries_;  ///< entries of a column of text; -1: none
   std::vector<std::int32_t> distinct_;
 };
 
-/// Puts the check of what an encoded batch consists of where it belongs: for who has changed some of it.
+/// Writes the check of an encoded batch into its header, after a caller has changed its contents.
 void seal_batch(std::span<std::byte> batch);
 
 class EncodedBytes;
@@ -46,11 +46,12 @@ class EncodedBytes;
 class GroupDecoder {
  public:
   explicit GroupDecoder(const QueryPlan& plan) : plan_(plan) {}
-  /// Groups, as their headers say; none: these are no encoded batches.
+  /// Returns the number of groups according to their headers, or nothing if these are not encoded batches.
   static std::optional<std::int64_t> count(std::span<const std::byte> batches);
-  /// Appends the groups of the encoded batch at the front, for others to merge, and the places of their first rows. Strings stay in the
-  /// encoded batch. Returns its bytes; 0 where there is none, it is not as it was written, or has values that its plan cannot have;
-  /// some of it may have been appended then. After `from` there are kAfterBatches bytes.
+  /// Appends the groups of the first encoded batch, for other groups to merge, and the places of their first rows.
+  /// Strings stay in the encoded batch. Returns the bytes of the encoded batch. Returns 0 if there is no batch, if it
+  /// has changed since it was written, or if it has values that its plan cannot have. Some groups may have been
+  /// appended in that case. `from` must be followed by kAfterBatches bytes.
   std::size_t read(std::span<const std::byte> from, Groups& groups, detail::Large<std::uint64_t>& first);
 
  private:
@@ -64,7 +65,7 @@ class GroupDecoder {
   std::vector<Int128> keys_;
   std::vector<std::uint8_t> nulls_;
   std::vector<std::int32_t> entries_;
-  std::vector<State> states_;  ///< of an aggregate
+  std::vector<State> states_;  ///< states of an aggregate
 };
 
 }  // namespace upsweep::query

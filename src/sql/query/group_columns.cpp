@@ -10,7 +10,8 @@
 namespace upsweep::query {
 namespace {
 
-/// How keys and aggregates lie in the batch that outputs are computed from. `is_word`: all of them fit 64 bits.
+/// Returns the storage of keys and aggregates in the batch that outputs are computed from. `is_word`: all of them fit
+/// 64 bits.
 Storage storage_for(ValueKind kind, bool is_word) {
   if (kind == ValueKind::real) return Storage::float64;
   if (kind == ValueKind::boolean) return Storage::bit;
@@ -18,7 +19,7 @@ Storage storage_for(ValueKind kind, bool is_word) {
   return is_word ? Storage::int64 : Storage::int128;
 }
 
-/// What an aggregate has come to in each group; a sum that does not fit is none.
+/// Writes the aggregate's value of each group. A sum that does not fit has no valid value.
 void put_values(const Aggregate& aggregate, std::size_t which, std::span<const GroupAt> groups, GroupColumn& column) {
   const bool is_count = aggregate.fold == Fold::count || aggregate.fold == Fold::count_rows;
   const bool is_real = aggregate.type.kind == ValueKind::real;

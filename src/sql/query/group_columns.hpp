@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/group_columns.hpp: groups as a batch of keys and aggregates, over which the outputs are expressions like any others.
+// sql/query/group_columns.hpp: groups as a batch of keys and aggregates, over which outputs are ordinary expressions.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct GroupAt {
   std::int64_t group;
 };
 
-/// A column of keys or aggregates in the making.
+/// A column of keys or aggregates under construction.
 class GroupColumn {
  public:
   GroupColumn(Field field, std::size_t rows)
@@ -44,12 +44,12 @@ class GroupColumn {
     if (field_.kind == ValueKind::real || is_of_words()) {
       values_[row] = 0;
     } else if (field_.kind == ValueKind::text) {
-      at<std::int32_t>(row) = static_cast<std::int32_t>(row);  // of no letters
+      at<std::int32_t>(row) = static_cast<std::int32_t>(row);  // an empty string
     } else if (field_.kind != ValueKind::boolean) {
       at<Int128>(row) = 0;
     }
   }
-  /// Where is_of_words() is not.
+  /// Used if is_of_words() is false.
   void put(std::size_t row, Int128 exact) {
     if (field_.kind == ValueKind::boolean) {
       at<std::uint8_t>(row / 8) |= static_cast<std::uint8_t>(static_cast<int>(exact) << (row % 8));
@@ -59,7 +59,7 @@ class GroupColumn {
   }
   void put_word(std::size_t row, std::int64_t word) { at<std::int64_t>(row) = word; }
   void put_real(std::size_t row, double real) { at<double>(row) = real; }
-  /// Strings stay where the groups have them: each is an entry of its own.
+  /// Strings stay in the groups' memory. Each is a separate entry.
   void put_string(std::size_t row, std::string_view text) {
     (*strings_)[row] = text;
     at<std::int32_t>(row) = static_cast<std::int32_t>(row);
@@ -84,18 +84,18 @@ class GroupColumn {
   std::vector<std::uint8_t> validity_;       ///< empty: none is NULL
 };
 
-/// The columns of keys, aggregates' values and means that outputs ask for.
+/// Returns the columns of keys, aggregates' values and means that outputs use.
 std::set<int> wanted_columns(const QueryPlan& plan);
 
-/// The number of an aggregate's value among the columns; that of its mean is the next.
+/// Returns the index of an aggregate's value among the columns. The index of its mean is the next.
 inline int column_of(const QueryPlan& plan, std::size_t aggregate) {
   return static_cast<int>(plan.keys.size() + 2 * aggregate);
 }
 
-/// The columns that outputs are computed from, as these groups have them.
+/// Returns the columns that outputs are computed from, with the storage that these groups need.
 std::vector<Field> fields_of(const QueryPlan& plan, std::span<const Totals::View> views);
 
-/// Those columns of these groups; columns that are not wanted have no rows.
+/// Returns those columns of these groups. Columns that are not wanted have no rows.
 std::vector<GroupColumn> columns_for(const QueryPlan& plan, const std::set<int>& wanted,
                                      const std::vector<Field>& fields, std::span<const GroupAt> groups);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/group_decoder.cpp: encoded batches to groups.
+// sql/query/group_decoder.cpp: converts encoded batches to groups.
 //
-// All bytes are checked as those of any file are. The check of a batch finds damage; it is not a secret.
+// All bytes are checked like those of any file. The check of a batch detects damage; it does not protect against
+// attacks.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -13,7 +14,7 @@
 
 namespace upsweep::query {
 
-/// What an encoded batch consists of, front to back. After the first that is not there, all are none.
+/// Reads the parts of an encoded batch in order. After the first part that is missing, all parts are empty.
 class EncodedBytes {
  public:
   explicit EncodedBytes(std::span<const std::byte> from) : from_(from) {}
@@ -60,7 +61,7 @@ class EncodedBytes {
     }
   }
   void require(bool condition) { is_sound_ = is_sound_ && condition; }
-  /// Of a group that is not the last: what has more text is several encoded batches.
+  /// Counts the strings of a group that is not the last. A batch with more text is written as several encoded batches.
   void add_string(Int128 bytes) {
     text_ += bytes;
     require(text_ <= Int128{kMostLetters});
@@ -76,8 +77,8 @@ class EncodedBytes {
 
 namespace {
 
-/// Appends the strings of a dictionary, which have `minimum` letters or more, to the groups'; entries[i] becomes that of text
-/// `values[i]` of the dictionary.
+/// Appends the strings of a dictionary, of at least `minimum` bytes, to the groups' strings. entries[i] becomes the
+/// entry of string i of the dictionary. `values` become the strings' numbers, from 1; 0: none.
 void take_strings(EncodedBytes& source, Groups& groups, std::span<Int128> values, std::vector<std::int32_t>& entries,
                   std::size_t minimum) {
   const auto distinct = source.get<std::uint32_t>();
@@ -99,7 +100,7 @@ void take_strings(EncodedBytes& source, Groups& groups, std::span<Int128> values
   }
 }
 
-/// Whether a key or an aggregate, which is no text, can have that value.
+/// Returns whether a key or an aggregate that is not text can have that value.
 bool is_value(ValueKind kind, Int128 value) {
   switch (kind) {
     case ValueKind::date:
@@ -118,7 +119,7 @@ bool is_value(ValueKind kind, Int128 value) {
 
 bool is_word(Int128 value) { return value == static_cast<std::int64_t>(value); }
 
-/// As GroupEncoder::put_short_strings() has put them.
+/// Reads strings that GroupEncoder::put_short_strings() has written.
 void take_short_strings(EncodedBytes& source, std::span<Int128> values) {
   const auto distinct = source.get<std::uint32_t>();
   source.require(distinct <= values.size());
@@ -137,7 +138,7 @@ void take_short_strings(EncodedBytes& source, std::span<Int128> values) {
 std::optional<std::int64_t> GroupDecoder::count(std::span<const std::byte> batches) {
   std::int64_t all = 0;
   while (!batches.empty()) {
-    const auto header = EncodedBytes(batches).get<EncodedBatchHeader>();  // none: all 0
+    const auto header = EncodedBytes(batches).get<EncodedBatchHeader>();  // all 0 if it is missing
     if (header.bytes < sizeof header || header.bytes > batches.size()) return std::nullopt;
     if (header.count <= 0 || header.count > kMostGroupsOfBatch) return std::nullopt;
     all += header.count;
@@ -208,7 +209,7 @@ void GroupDecoder::read_string_key(EncodedBytes& source, std::size_t count, Grou
   }
 }
 
-/// States of no rows are as they are at first, whatever lies there.
+/// States without rows keep their initial value, whatever is stored there.
 void GroupDecoder::read_states(EncodedBytes& source, const Aggregate& aggregate, Groups& groups) {
   const auto each = [&](const auto& take) {
     for (std::size_t i = 0; i < states_.size(); ++i) take(states_[i], values_[i]);
@@ -238,7 +239,7 @@ void GroupDecoder::read_states(EncodedBytes& source, const Aggregate& aggregate,
   if (is_real(aggregate) || aggregate.fold == Fold::sum) {
     source.take_column(values_);
     each([&](State& state, Int128 value) {
-      const Int128 most = state.count / 2 + 1;  // of sums of so many
+      const Int128 most = state.count / 2 + 1;  // maximum of sums of this number of rows
       source.require(is_word(value) && (is_real(aggregate) || (value >= -most && value <= most)));
       if (state.count > 0) state.set_high(static_cast<std::int64_t>(value));
     });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/group_encoder.cpp: groups to encoded batches: each column is packed in as many bits as its values need.
+// sql/query/group_encoder.cpp: converts groups to encoded batches: each column is packed in the bits that its values
+// need.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -26,7 +27,7 @@ unsigned width_of(UInt128 largest) {
   return width <= kMostPacked ? width : kWord;
 }
 
-/// `value - base` of each in `width` bits, up to kMostPacked; writes up to seven bytes past the last.
+/// Packs each `value - base` in `width` bits, up to kMostPacked. Writes up to seven bytes past the last.
 template <class Integer>
 void pack(std::span<const Integer> values, std::uint64_t base, unsigned width, std::byte* to) {
   constexpr unsigned kByte = 8;
@@ -76,7 +77,7 @@ void put_column(std::span<const Integer> values, std::vector<std::byte>& to) {
   to.resize(at + bytes);
 }
 
-/// Whether a key is a text that does not lie in it.
+/// Returns whether a key is a string that is not stored in the key itself.
 bool is_long(const QueryPlan& plan, const Groups& groups, std::int64_t group, std::size_t k) {
   return is_text(plan.keys[k]) && is_long_string(groups.key(group, k));
 }
@@ -182,7 +183,7 @@ void seal_batch(std::span<std::byte> batch) {
   std::memcpy(batch.data() + offsetof(EncodedBatchHeader, check), &check, sizeof check);
 }
 
-/// Of entries_: each text once, then of each group the number of its text, or 0; those count from 1.
+/// Writes entries_: each string once, then for each group the number of its string, from 1, or 0 for none.
 void GroupEncoder::put_strings(const Groups& groups, std::vector<std::byte>& to) {
   distinct_ = entries_;
   std::sort(distinct_.begin(), distinct_.end());
@@ -206,7 +207,8 @@ void GroupEncoder::put_strings(const Groups& groups, std::vector<std::byte>& to)
   put_column<Int128>(values_, to);
 }
 
-/// Of values_: where they are few each once, and then of each group its number among these; otherwise as they are.
+/// Writes values_. If few are distinct, each is written once, followed by each group's index among them. Otherwise all
+/// are written unchanged.
 void GroupEncoder::put_short_strings(std::vector<std::byte>& to) {
   constexpr std::size_t kFew = 4;
   std::vector<Int128> distinct = values_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/group_finder.cpp: which strategy finds the groups of a block's rows.
+// sql/query/group_finder.cpp: selects the strategy that finds the groups of a block's rows.
 #include "sql/query/group_finder.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ void GroupFinder::find(Groups& groups, Evaluator& evaluator, const std::uint64_t
 }
 
 bool GroupFinder::are_cached(const Groups& groups, std::int64_t most) const {
-  if (was_by_words_) return groups.count() <= most && !groups.ascend();  // those that ascend are not seen again
+  if (was_by_words_) return groups.count() <= most && !groups.ascend();  // ascending groups are not seen again
   return by_value_.has_all(groups, most);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/group_finder.hpp: finds the group of each row of a block, by the strategy that fits the block's keys.
+// sql/query/group_finder.hpp: finds the group of each row of a block, with the strategy that fits the block's keys.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ namespace upsweep::query {
 
 class GroupFinder {
  public:
-  /// The arguments outlive this.
+  /// The arguments must outlive this object.
   GroupFinder(const QueryPlan& plan, const Kernels& kernels);
 
-  /// The groups of a block's rows, kNoGroup of those that are not marked; new ones where there are none. Throws as Groups::find()
-  /// and the evaluator do.
+  /// Finds the groups of a block's rows, kNoGroup for rows that are not marked. Adds groups that do not exist. Throws
+  /// the errors of Groups::find() and of the evaluator.
   void find(Groups& groups, Evaluator& evaluator, const std::uint64_t* marks, std::int32_t* group);
-  /// Whether the last block's groups were found by its rows' words.
+  /// Returns whether the last block's groups were found by its rows' words.
   [[nodiscard]] bool was_by_words() const { return was_by_words_; }
-  /// Whether all groups are found at once: by the value of the only key, where these are less than `most` apart, or by words,
-  /// where there are at most that many groups, which do not ascend.
+  /// Returns whether all groups are found immediately. They are found by the value of the only key if these values
+  /// differ by less than `most`. They are found by words if there are at most `most` groups, which do not ascend.
   [[nodiscard]] bool are_cached(const Groups& groups, std::int64_t most) const;
-  /// `groups`, in which rows were found, mean nothing from here on.
+  /// `groups`, in which rows were found, are invalid from now on.
   void forget(const Groups& groups);
 
  private:

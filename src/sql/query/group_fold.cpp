@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/group_fold.cpp: the steps of a block: find groups, decide whether to go on so, fold the values.
+// sql/query/group_fold.cpp: the steps of a block: find groups, decide whether to continue that way, fold the values.
 #include "sql/query/group_fold.hpp"
 
 #include "sql/query/group_merge.hpp"
@@ -16,7 +16,7 @@ GroupFold::GroupFold(const QueryPlan& plan, const Kernels& kernels, std::int64_t
       group_(kBlock, 0) {}
 
 void GroupFold::start() {
-  if (is_started_) {  // an error ended the groups before, which nobody has any more
+  if (is_started_) {  // an error ended the previous groups, which no longer exist
     finder_.emplace(plan_, kernels_);
     aggregates_.forget();
   }
@@ -24,7 +24,7 @@ void GroupFold::start() {
 }
 
 void GroupFold::start_batch(Groups& groups, std::int64_t rows) {
-  if (groups.unaggregated().count() > 0) merge_unaggregated(groups);  // they come before this batch's groups
+  if (groups.unaggregated().count() > 0) merge_unaggregated(groups);  // they precede this batch's groups
   writer_.start_batch(rows, groups.count());
 }
 
@@ -51,7 +51,7 @@ void GroupFold::finish(Groups& groups) {
   is_started_ = false;
 }
 
-/// Groups have the order of their first rows, with the unaggregated rows after those that were found.
+/// Groups are in the order of their first rows. The unaggregated rows follow those that were found.
 void GroupFold::merge_unaggregated(Groups& groups) {
   aggregates_.settle(groups);
   merge(groups, groups.unaggregated());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/group_fold.hpp: folds blocks of rows into groups, on one thread: finds their groups, or leaves them unaggregated.
+// sql/query/group_fold.hpp: folds blocks of rows into groups, on one thread: finds groups, or leaves rows unaggregated.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 
 namespace upsweep::query {
 
-/// From start() to finish() all calls are for the same groups.
+/// From start() to finish(), all calls must use the same groups.
 class GroupFold {
  public:
-  /// The first two outlive this. `most_cached`: if the rows' groups are found at once, and there will hardly be more than that, they
-  /// are kept for further batches, and no rows stay unaggregated.
+  /// The first two arguments must outlive this object. `most_cached`: if the rows' groups are found immediately, and
+  /// hardly exceed this number, they are kept for further batches. No rows stay unaggregated in that case.
   GroupFold(const QueryPlan& plan, const Kernels& kernels, std::int64_t most_cached);
 
-  /// Begins groups, of which there are none.
+  /// Begins new groups.
   void start();
-  /// Before the first block of each batch, which has that many rows.
+  /// Must be called before the first block of each batch, which has `rows` rows.
   void start_batch(Groups& groups, std::int64_t rows);
-  /// Adds the rows that an evaluator has or, with `marks`, those of them that are marked. Throws Error out_of_memory, and
-  /// the evaluator's: with `marks` it may be of a row that is not marked, and no aggregate has changed.
+  /// Adds the evaluator's rows or, with `marks`, only the marked rows. Throws Error out_of_memory, and the evaluator's
+  /// errors. With `marks`, the error may be of a row that is not marked. No aggregate has changed in that case.
   void add(Groups& groups, Evaluator& evaluator, const std::uint64_t* marks = nullptr);
-  /// GroupFinder::are_cached().
+  /// Returns GroupFinder::are_cached().
   [[nodiscard]] bool are_cached(const Groups& groups) const { return finder_->are_cached(groups, most_cached_); }
-  /// Only after this call states have all rows.
+  /// Completes the states. They do not include all rows before this call.
   void finish(Groups& groups);
 
  private:

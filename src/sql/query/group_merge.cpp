@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/group_merge.cpp: finds the groups of other groups, a few dozen at a time, and then merges aggregate by aggregate.
+// sql/query/group_merge.cpp: finds the groups of other groups, a few dozen at a time, then merges aggregate by
+// aggregate.
 #include "sql/query/group_merge.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ constexpr int kAtOnce = tuning::kGroups.merged_at_once;
 // Bytes of groups that are in L2 after the first rows.
 constexpr std::int64_t kNear = tuning::kGroups.near_bytes;
 
-// For a few 64-bit words, where a call would take longer.
+// For a few 64-bit words, for which a call would take longer.
 bool are_same(const std::uint64_t* a, const std::uint64_t* b, std::size_t words) {
   std::uint64_t differ = 0;
   for (std::size_t i = 0; i < words; ++i) differ |= a[i] ^ b[i];
@@ -29,14 +30,15 @@ void copy_words(const std::uint64_t* from, std::size_t words, std::uint64_t* to)
   for (std::size_t i = 0; i < words; ++i) to[i] = from[i];
 }
 
-/// The entry of a long string that is the key of a new group. It is not looked for where each string is the key of a group.
+/// Returns the entry of a long string that is the key of a new group. If each string is the key of a group, no search
+/// is needed.
 std::int32_t entry_of_new_key(Groups& groups, std::string_view text) {
   return groups.strings_are_groups() ? groups.strings().add_new(text) : groups.entry(text);
 }
 
-// ------------------------------------------------------------------------------------------------------ unaggregated rows
+// --------------------------------------------------------------------------------------------------- unaggregated rows
 
-/// Adds the group of an unaggregated row, whose keys no group has.
+/// Adds the group of an unaggregated row whose keys no group has.
 std::int32_t add(Groups& groups, const UnaggregatedRows& rows, const std::uint64_t* row) {
   const std::int32_t group = groups.add(UnaggregatedRows::hash(row));
   GroupRows& mine = groups.rows();
@@ -53,7 +55,7 @@ std::int32_t add(Groups& groups, const UnaggregatedRows& rows, const std::uint64
   return group;
 }
 
-/// Whether a group has the keys of an unaggregated row.
+/// Returns whether a group has the keys of an unaggregated row.
 inline bool has_key(const Groups& groups, std::int32_t group, const UnaggregatedRows& rows, const std::uint64_t* row) {
   const GroupRows& mine = groups.rows();
   const std::vector<std::uint8_t>& are_text = groups.are_text();
@@ -72,14 +74,14 @@ inline bool has_key(const Groups& groups, std::int32_t group, const Unaggregated
   return true;
 }
 
-/// The group of an unaggregated row, a new one where there is none.
+/// Returns the group of an unaggregated row. Adds it if it does not exist.
 std::int32_t find(Groups& groups, const UnaggregatedRows& rows, const std::uint64_t* row) {
   return groups.find_or_add(
       UnaggregatedRows::hash(row), [&](std::int32_t group) { return has_key(groups, group, rows, row); },
       [&] { return add(groups, rows, row); });
 }
 
-/// Prefetches slots, and of those that are taken what is read next.
+/// Prefetches slots, and the data that is read next for occupied slots.
 void ask_for_all(const Groups& groups, std::span<const std::uint64_t* const> asked) {
   if (groups.slots().empty()) return;
   const auto group_at = [&](const std::uint64_t* row) { return groups.slots().first(UnaggregatedRows::hash(row)); };
@@ -101,7 +103,7 @@ void ask_for_all(const Groups& groups, std::span<const std::uint64_t* const> ask
   for_long([&](std::int32_t entry) { strings.ask_for_letters(entry); });
 }
 
-/// Merges rows number 0 to n - 1, which `row_at` returns.
+/// Merges rows 0 to n - 1, which `row_at` returns.
 template <class RowAt, class OnFresh>
 void merge_rows(Groups& groups, const UnaggregatedRows& later, std::int64_t n, const RowAt& row_at,
                 const OnFresh& on_fresh) {
@@ -122,9 +124,9 @@ void merge_rows(Groups& groups, const UnaggregatedRows& later, std::int64_t n, c
   }
 }
 
-// ------------------------------------------------------------------------------------------------------------ other groups
+// -------------------------------------------------------------------------------------------------------- other groups
 
-/// Adds the group of others, whose keys no group has; of no rows.
+/// Adds the group of `others` whose keys no group has, without rows.
 std::int32_t add(Groups& groups, const Groups& others, std::int64_t theirs) {
   const std::int32_t group = groups.add(others.hash(theirs));
   for (std::size_t k = 0; k < groups.are_text().size(); ++k) {
@@ -137,7 +139,7 @@ std::int32_t add(Groups& groups, const Groups& others, std::int64_t theirs) {
   return group;
 }
 
-/// Whether a group has the keys of one of others.
+/// Returns whether a group has the keys of a group of `others`.
 inline bool has_key(const Groups& groups, std::int32_t mine, const Groups& others, std::int64_t group) {
   for (std::size_t k = 0; k < groups.are_text().size(); ++k) {
     const Int128 key = groups.key(mine, k);
@@ -151,20 +153,20 @@ inline bool has_key(const Groups& groups, std::int32_t mine, const Groups& other
   return true;
 }
 
-/// The group of one of others, a new one where there is none.
+/// Returns the group with the keys of a group of `others`. Adds it if it does not exist.
 std::int32_t find(Groups& groups, const Groups& others, std::int64_t group) {
   return groups.find_or_add(
       others.hash(group), [&](std::int32_t mine) { return has_key(groups, mine, others, group); },
       [&] { return add(groups, others, group); });
 }
 
-/// `others` has the strings of the state.
+/// Merges a state whose strings are in `others`.
 void merge_state(Groups& groups, std::size_t aggregate, std::int32_t mine, const State& other,
                  const StringTable& others) {
   const Aggregate& asked = groups.plan().aggregates[aggregate];
   if (is_extreme(asked)) improve(groups, mine, aggregate, other, others);
   GroupRows& rows = groups.rows();
-  // First, as State::high() has the range of a count.
+  // Counts first, because State::high() is bounded by the count.
   std::int64_t& count = rows.count(mine, aggregate);
   if (__builtin_add_overflow(count, other.count, &count)) {
     throw Error(Code::overflow, "a group has more than 2^63 - 1 rows");
@@ -178,7 +180,7 @@ void merge_state(Groups& groups, std::size_t aggregate, std::int32_t mine, const
   }
 }
 
-/// Merges the states of groups that follow each other from `theirs` on.
+/// Merges the states of consecutive groups, beginning with `theirs`.
 void merge_states(Groups& groups, const Groups& later, std::size_t aggregate, std::int64_t theirs,
                   std::span<const std::int32_t> mine) {
   for (const std::int32_t group : mine) {
@@ -203,7 +205,7 @@ void merge_range(Groups& groups, const Groups& later, std::int64_t first, std::i
   }
 }
 
-/// The strings of keys and states that were copied from these places become strings of `groups`.
+/// Converts the strings of keys and states that were copied from these places to strings of `groups`.
 void join_strings(Groups& groups, std::span<Groups* const> partitions, std::span<const GroupPlace> order) {
   const QueryPlan& plan = groups.plan();
   std::vector<std::size_t> keys;

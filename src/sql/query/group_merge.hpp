@@ -13,17 +13,17 @@
 
 namespace upsweep::query {
 
-/// Merges groups of rows that come later, and the unaggregated rows after these. Throws Error out_of_memory, overflow (of a count of
-/// rows).
+/// Merges groups of later rows, and the unaggregated rows after these groups. Throws Error out_of_memory, overflow (of
+/// a count of rows).
 void merge(Groups& groups, const Groups& later);
-/// Merges the groups of `later` from `first` up to `end`, without unaggregated rows. Appends to `fresh` the numbers there of those that
-/// are new here.
+/// Merges the groups of `later` in [first, end), without unaggregated rows. Appends to `fresh` the indices in `later`
+/// of the groups that are new here.
 void merge(Groups& groups, const Groups& later, std::int64_t first, std::int64_t end, std::vector<std::int64_t>& fresh);
-/// Merges the unaggregated rows of a partition. Appends to `fresh` the places of those whose groups are new here.
+/// Merges the unaggregated rows of a partition. Appends to `fresh` the places of rows whose groups are new here.
 void merge(Groups& groups, const UnaggregatedRows& later, int partition, std::vector<std::int64_t>& fresh);
-/// Merges all unaggregated rows, in their order.
+/// Merges all unaggregated rows, in order.
 void merge(Groups& groups, const UnaggregatedRows& later);
-/// Adds a group for each unaggregated row of a partition, without looking for its key: they are for others to merge.
+/// Adds a group for each unaggregated row of a partition, without a search for its key. Other groups must merge them.
 void append(Groups& groups, const UnaggregatedRows& rows, int partition);
 /// Removes the last group and merges it into the first one of `later`, which has the same key.
 void give_last(Groups& groups, Groups& later);
@@ -33,17 +33,17 @@ struct GroupPlace {
   std::int32_t partition;
   std::int32_t group;
 };
-/// All groups of these, which have none in common, in that order; takes their strings.
+/// Returns all groups of the partitions in that order. The partitions must not share groups. Takes their strings.
 Groups joined(const QueryPlan& plan, std::span<Groups* const> partitions, std::span<const GroupPlace> order,
               int workers);
 
-/// Whether a value is to replace the minimum or maximum.
+/// Returns whether a value replaces the minimum or maximum.
 template <class T>
 bool is_better(Fold fold, const T& value, const T& best) {
   return fold == Fold::minimum ? is_less(value, best) : is_less(best, value);
 }
 
-/// Replaces a minimum or maximum where `other` is better. `others` has the strings of `other`.
+/// Replaces a minimum or maximum if `other` is better. `others` has the strings of `other`.
 inline void improve(Groups& groups, std::int64_t group, std::size_t aggregate, const State& other,
                     const StringTable& others) {
   if (other.count == 0) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/group_rows.cpp: which words there are of a group, and rows that get more of them.
+// sql/query/group_rows.cpp: the words of a group, and the widening of rows.
 #include "sql/query/group_rows.hpp"
 
 #include <utility>
@@ -34,7 +34,7 @@ void GroupRows::Layout::arrange(bool has_nulls) {
     constexpr std::uint32_t kValueWords[] = {0, 1, 1, 2};  // by form
     state.at = width;
     state.count_at = width + kValueWords[static_cast<std::size_t>(state.form)];
-    width = state.count_at + (state.form == Form::wide ? 2 : 1);  // what exceeds a wide sum comes after the count
+    width = state.count_at + (state.form == Form::wide ? 2 : 1);  // the high part of a wide sum follows the count
   }
 }
 
@@ -91,7 +91,7 @@ void GroupRows::add_wide(std::int64_t group, std::size_t aggregate, Int128 value
 }
 
 void GroupRows::copy_row(std::int64_t group, const GroupRows& from, std::int64_t theirs) {
-  if (layout_.width == from.layout_.width) {  // wide enough for all that it has, this is the same layout
+  if (layout_.width == from.layout_.width) {  // the rows are wide enough for all values, so the layouts are equal
     std::copy_n(from.row(theirs), layout_.width, row(group));
     return;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/groups.cpp: groups are found by the hashes of their keys.
+// sql/query/groups.cpp: finds groups by the hashes of their keys.
 #include "sql/query/groups.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace upsweep::query {
 namespace {
 
-/// By key: whether it is text.
+/// Returns for each key whether it is text.
 std::vector<std::uint8_t> text_among(const std::vector<Node>& keys) {
   std::vector<std::uint8_t> are_text;
   are_text.reserve(keys.size());
@@ -26,7 +26,7 @@ std::vector<std::size_t> sums_of(const QueryPlan& plan) {
   return sums;
 }
 
-/// Whether all strings are those of the only key.
+/// Returns whether all strings are those of the only key.
 bool are_strings_groups(const QueryPlan& plan) {
   return plan.keys.size() == 1 && is_text(plan.keys[0]) &&
          std::none_of(plan.aggregates.begin(), plan.aggregates.end(), [](const Aggregate& a) { return is_text(a); });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/hash_slots.hpp: a hash table of elements that are stored elsewhere: open addressing over tags of their hashes.
+// sql/query/hash_slots.hpp: a hash table of elements that are stored elsewhere: open addressing over tags of their
+// hashes.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +17,8 @@ namespace upsweep::query {
 /// Elements have the numbers 0, 1, … in the order in which they were added.
 class HashSlots {
  public:
-  /// The element of this hash that `is_same`, otherwise the one that `add` adds. `count`: how many there are; those that were added
-  /// elsewhere are put into slots first, by `hash_at`.
+  /// Returns the element with this hash for which `is_same` returns true, otherwise the one that `add` adds. `count` is
+  /// the number of elements. Elements that were added elsewhere are inserted first, with `hash_at`.
   template <class HashAt, class IsSame, class Add>
   std::int32_t find_or_add(std::uint64_t hash, std::int64_t count, const HashAt& hash_at, const IsSame& is_same,
                            const Add& add) {
@@ -33,9 +34,9 @@ class HashSlots {
     ++in_slots_;
     return element;
   }
-  /// Allocates for that many elements.
+  /// Allocates memory for that many elements.
   void reserve(std::int64_t count) {
-    const std::size_t slots = 3 * static_cast<std::size_t>(count) / 2;  // of which a quarter is free
+    const std::size_t slots = 3 * static_cast<std::size_t>(count) / 2;  // a quarter of them is free
     if (slots > slots_.size()) widen(slots);
   }
   /// Removes all elements but keeps the allocated memory.
@@ -50,18 +51,18 @@ class HashSlots {
   void ask_for(std::uint64_t hash) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[slot_of(hash, slots_.size())]);
   }
-  /// The element in that slot, -1 for none; where there are slots.
+  /// Returns the element in that slot, -1 for none. The table must have slots.
   [[nodiscard]] std::int32_t first(std::uint64_t hash) const { return slots_[slot_of(hash, slots_.size())].element; }
 
  private:
   struct Slot {
-    std::uint32_t tag;     ///< those bits of the hash that slot_of() uses: a wider table is made from these alone
+    std::uint32_t tag;     ///< the bits of the hash that slot_of() uses; a wider table needs only these bits
     std::int32_t element;  ///< -1: free
   };
   static constexpr std::size_t kFirst = 64;
 
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> kUnusedHashBits); }
-  /// At most three quarters of the slots are taken.
+  /// At most three quarters of the slots are used.
   [[nodiscard]] bool is_full(std::int64_t count) const {
     return 4 * static_cast<std::size_t>(count) >= 3 * slots_.size();
   }
@@ -85,7 +86,7 @@ class HashSlots {
   }
 
   detail::Large<Slot> slots_;  ///< a power of two
-  std::int64_t in_slots_ = 0;  ///< the first elements are in slots
+  std::int64_t in_slots_ = 0;  ///< number of elements that are in slots
 };
 
 }  // namespace upsweep::query

@@ -27,14 +27,14 @@ std::optional<Token> Lexer::next() {
   const char c = sql_[at_];
   Token::Kind kind = Token::symbol;
   bool closed = true;
-  // A string that follows another one on a later line is the rest of it, and has its escapes.
+  // A string that follows another one on a later line continues it, and has the same kind of escapes.
   const bool was_escaped = std::exchange(is_escaped_, false) && continues;
   if (const std::size_t prefix = string_prefix()) {
     kind = Token::string;
     is_escaped_ = prefix > 1 ? c == 'e' || c == 'E' : was_escaped;
     at_ += prefix - 1;
     closed = skip_quoted('\'', is_escaped_);
-  } else if (c == '/' && peek(1) == '*') {  // of a comment only where it is not closed
+  } else if (c == '/' && peek(1) == '*') {  // skip_blanks() leaves only an unclosed comment
     closed = false;
     at_ = sql_.size();
   } else if (c == '"') {
@@ -46,7 +46,7 @@ std::optional<Token> Lexer::next() {
     kind = Token::word;
     while (at_ < sql_.size() && (is_letter(sql_[at_]) || is_digit(sql_[at_]) || sql_[at_] == '$')) ++at_;
   } else if (is_digit(c)) {
-    // Letters belong to the number, as in 0xFF and 1e5: what begins with e in 1e'…' is no string.
+    // Letters belong to the number, as in 0xFF and 1e5. The e in 1e'…' therefore does not begin a string.
     kind = Token::number;
     while (at_ < sql_.size() && (is_letter(sql_[at_]) || is_digit(sql_[at_]))) ++at_;
   } else {
@@ -55,7 +55,7 @@ std::optional<Token> Lexer::next() {
   return Token{kind, begin, at_, !closed};
 }
 
-/// How many bytes a string begins with: 1 of '…', 2 of E'…', B'…', N'…' and X'…', 3 of U&'…'; 0: none begins here.
+/// Returns the number of bytes that begin a string, or 0: 1 for '…', 2 for E'…', B'…', N'…' and X'…', 3 for U&'…'.
 std::size_t Lexer::string_prefix() const {
   constexpr std::string_view kPrefixes = "eEbBnNxX";
   if (peek(0) == '\'') return 1;
@@ -63,8 +63,8 @@ std::size_t Lexer::string_prefix() const {
   return (peek(0) == 'u' || peek(0) == 'U') && peek(1) == '&' && peek(2) == '\'' ? 3 : 0;
 }
 
-/// Whether a string that follows these blanks would be the rest of one before them: there is the end of a line among them, and no
-/// comment but those that end with their line.
+/// Returns whether a string after these blanks would continue a string before them. The blanks must contain the end of
+/// a line, and no comments except those that end with their line.
 bool Lexer::skip_blanks() {
   bool has_line_end = false;
   bool has_comment = false;
@@ -84,7 +84,7 @@ bool Lexer::skip_blanks() {
     }
   }
 }
-/// Comments nest. False: this one is not closed.
+/// Skips a comment; comments nest. Returns false if it is not closed.
 bool Lexer::skip_comment() {
   int depth = 0;
   do {
@@ -100,7 +100,7 @@ bool Lexer::skip_comment() {
   } while (depth > 0 && at_ < sql_.size());
   return depth == 0;
 }
-/// Up to past the closing quote, which is written twice where it is meant; whether there is one.
+/// Skips past the closing quote; a quote inside is written twice. Returns whether there is a closing quote.
 bool Lexer::skip_quoted(char quote, bool backslashes) {
   for (++at_; at_ < sql_.size(); ++at_) {
     if (backslashes && sql_[at_] == '\\') {
@@ -113,7 +113,7 @@ bool Lexer::skip_quoted(char quote, bool backslashes) {
   at_ = std::min(at_, sql_.size());
   return false;
 }
-/// $tag$…$tag$; a tag is empty, or letters and digits after a letter. False: no tag begins here.
+/// Skips $tag$…$tag$; a tag is empty, or letters and digits after a letter. Returns false if no tag begins here.
 bool Lexer::skip_dollar_quoted() {
   const std::size_t tag_begin = at_ + 1;
   std::size_t tag_end = tag_begin;

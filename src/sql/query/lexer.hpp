@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/lexer.hpp: the tokens of a query, as far as it takes to tell names and keywords from what is quoted or commented out.
+// sql/query/lexer.hpp: the tokens of a query, which distinguish names and keywords from quotes and comments.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct Token {
 
 class Lexer {
  public:
-  /// Starts at byte `at`, which is not inside a token.
+  /// Starts at byte `at`, which must not be inside a token.
   explicit Lexer(std::string_view sql, std::size_t at = 0) : sql_(sql), at_(at) {}
 
   std::optional<Token> next();
@@ -36,20 +36,20 @@ class Lexer {
 
   std::string_view sql_;
   std::size_t at_;
-  bool is_escaped_ = false;  ///< the token before is a string with backslashes: E'…'
+  bool is_escaped_ = false;  ///< the previous token is a string with backslashes: E'…'
 };
 
 inline std::string_view text_of(std::string_view sql, const Token& token) {
   return sql.substr(token.begin, token.end - token.begin);
 }
-/// Returns what is between the token's quotes. A quote inside is written twice.
+/// Returns the text between the token's quotes. A quote inside is written twice.
 std::string unquoted(std::string_view sql, const Token& token);
 
-/// The first whole number in text that is no comment: 3 of "- (3)"; 0 where it does not fit.
+/// Returns the first integer in text, outside of comments: 3 of "- (3)". Returns 0 if it does not fit.
 std::int64_t first_number(std::string_view text);
 
-/// The byte at which the first of these words stands outside parentheses and quotes; -1: none does. `words`: between
-/// blanks, in lower case.
+/// Returns the byte at which the first of these words begins, outside parentheses and quotes, or -1. `words` are
+/// separated by blanks, in lower case.
 int location_of_word(std::string_view sql, std::string_view words);
 
 }  // namespace upsweep::query

@@ -20,7 +20,7 @@ namespace upsweep {
 struct MemoryTable::State {
   std::vector<Field> fields;
   std::vector<ColumnData> columns;
-  std::vector<std::unique_ptr<const std::vector<std::int32_t>>> indices;  ///< of text columns whose own do not suffice
+  std::vector<std::unique_ptr<const std::vector<std::int32_t>>> indices;  ///< replacements for indices of text columns
   std::int64_t rows = 0;
 };
 
@@ -46,8 +46,9 @@ bool suits(ValueKind kind, Storage storage) {
   detail::no_such_value();
 }
 
-/// Indices of which every one is an entry of the dictionary, in NULL rows too, as queries look entries up before they look at NULLs.
-/// Null where the given ones are such. Throws invalid_argument for an index of a row that is not NULL.
+/// Returns indices that are all entries of the dictionary, also in NULL rows, because queries look up entries before
+/// they test for NULL. Returns null if the given indices satisfy this. Throws invalid_argument for an invalid index in
+/// a row that is not NULL.
 std::unique_ptr<const std::vector<std::int32_t>> indices_within(const std::string& name, const std::int32_t* given,
                                                                 std::int64_t rows, const std::uint8_t* validity,
                                                                 std::int64_t entries) {
@@ -121,7 +122,7 @@ MemoryTable& MemoryTable::add(Field field, const void* values, std::int64_t rows
     if (auto within = indices_within(field.name, indices, rows, validity, std::ssize(*dictionary))) {
       values = within->data();
       state_->indices.push_back(std::move(within));
-      // Every row is NULL then, and none of them is this.
+      // All rows are NULL in this case; this entry is never used.
       if (dictionary->empty()) dictionary = std::make_shared<const Dictionary>(Dictionary{std::string_view()});
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/names.cpp: names as they are written, found with and without regard to case.
+// sql/query/names.cpp: names as they are written, found exactly or without regard to case.
 #include "sql/query/names.hpp"
 
 #include <fmt/format.h>
@@ -66,7 +66,7 @@ std::string ambiguous(const Name& name, const Names& names, const std::vector<st
   std::transform(places.begin(), places.end(), all.begin(), [&](std::size_t place) { return in_quotes(names[place]); });
   const bool is_one_spelling = std::all_of(all.begin(), all.end(), [&](const std::string& n) { return n == all[0]; });
   if (is_one_spelling) return fmt::format("{} {}s are called '{}'; rename them", all.size(), kind, name.text);
-  return fmt::format("'{}' may be {} {}: write the one that is meant in double quotes", name.text, kind,
+  return fmt::format("'{}' may be {} {}: write the intended name in double quotes", name.text, kind,
                      fmt::join(all, " or "));
 }
 

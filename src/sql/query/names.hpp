@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/names.hpp: which column, output or table a name in a query means: one rule for all clauses.
+// sql/query/names.hpp: determines which column, output or table a name in a query means, with one rule for all clauses.
 //
-// A name in double quotes means exactly what is between the quotes. A name without quotes means the one that is spelled as it
-// is written; if there is none, the one that differs from it in case only. If there are several of those, the name is ambiguous.
+// A name in double quotes means exactly the text between the quotes. A name without quotes means the candidate with the
+// same spelling. If there is none, it means the candidate that differs only in case. If several candidates differ only
+// in case, the name is ambiguous.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +21,22 @@ struct Name {
   bool quoted = false;
 };
 
-/// The `count` names, with points between them, at byte `location`: of `t."Year"` t and Year. Fewer where something else is there.
+/// Returns the `count` names separated by points at byte `location`: t and Year for `t."Year"`. Returns fewer if the
+/// text differs.
 std::vector<Name> names_at(std::string_view sql, int location, std::size_t count);
 
-/// Whether the name may mean `candidate`, if nothing else fits better.
+/// Returns whether the name may mean `candidate`, if no other candidate fits better.
 bool may_mean(const Name& name, std::string_view candidate);
 
 /// The names of a table's columns, of a query's outputs, or of tables.
 class Names {
  public:
   void add(const std::string& name);
-  /// The places of those that the name means, in order; of several the caller says which, or that the name is ambiguous.
+  /// Returns the indices of the candidates of a name, in order. If there are several, the caller selects one or reports
+  /// that the name is ambiguous.
   [[nodiscard]] std::vector<std::size_t> find(const Name& name) const;
-  /// A name that differs from `name` in case only, where that has quotes and nothing is spelled as it is; otherwise empty.
+  /// Returns a name that differs from `name` only in case, if `name` has quotes and no candidate has its spelling.
+  /// Otherwise returns an empty string.
   [[nodiscard]] std::string other_case(const Name& name) const;
   [[nodiscard]] const std::string& operator[](std::size_t place) const { return names_[place]; }
   [[nodiscard]] std::size_t size() const { return names_.size(); }
@@ -42,10 +46,10 @@ class Names {
   std::map<std::string, std::vector<std::size_t>, std::less<>> by_lower_name_;
 };
 
-/// In double quotes, as a query has it.
+/// Returns the name in double quotes, as in a query.
 std::string in_quotes(std::string_view name);
 
-/// "columns "Year" and "year"": what a name means that is ambiguous. `kind`: "column", "output", "table".
+/// Returns the message for an ambiguous name: "columns "Year" and "year"". `kind`: "column", "output", "table".
 std::string ambiguous(const Name& name, const Names& names, const std::vector<std::size_t>& places,
                       std::string_view kind);
 

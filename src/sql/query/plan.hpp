@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/plan.hpp: a bound query: which columns it reads, what rows it keeps, what it groups and folds, what it gives out.
+// sql/query/plan.hpp: a bound query: its columns, conditions, keys, aggregates and outputs.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace upsweep::query {
 
-using namespace expression;  // what a query is made of
+using namespace expression;  // the types that a query consists of
 
 enum class Fold : std::uint8_t {
   count_rows,  ///< COUNT(*)
@@ -31,14 +31,14 @@ struct Aggregate {
 inline bool is_extreme(const Aggregate& aggregate) {
   return aggregate.fold == Fold::minimum || aggregate.fold == Fold::maximum;
 }
-/// What it comes to is.
+/// Returns whether the result is text.
 inline bool is_text(const Aggregate& aggregate) {
   return is_extreme(aggregate) && aggregate.type.kind == ValueKind::text;
 }
 inline bool is_text(const Node& key) { return key->type.kind == ValueKind::text; }
 
-/// A column of the answer: an expression whose columns are the keys, then of each aggregate its value and, of a sum, the
-/// mean of what was summed.
+/// A column of the answer. Its expression uses these columns: the keys, then for each aggregate its value and, for a
+/// sum, the mean of the summed values.
 struct Output {
   std::string name;
   Node value;
@@ -52,7 +52,7 @@ struct OrderTerm {
 
 class GpuKernels;
 
-/// The kernels that have been made for a plan. A copy of the plan may be changed, so it begins without any.
+/// The kernels that have been created for a plan. A copy of the plan may be changed, so it begins without kernels.
 class KernelStore {
  public:
   KernelStore();
@@ -72,19 +72,19 @@ class KernelStore {
 };
 
 struct QueryPlan {
-  std::vector<int> columns;   ///< of the table, which expressions call 0, 1, 2, …
-  std::vector<Field> fields;  ///< of these
-  std::vector<Node> filters;  ///< a row is kept where all are true; tried in this order
+  std::vector<int> columns;   ///< columns of the table, which expressions call 0, 1, 2, …
+  std::vector<Field> fields;  ///< fields of these columns
+  std::vector<Node> filters;  ///< a row is kept if all are true; evaluated in this order
   std::vector<Node> keys;
   std::vector<Aggregate> aggregates;
   std::vector<Output> outputs;
   std::vector<OrderTerm> order;
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();
-  int nodes = 0;         ///< ids of expressions over rows are below
-  int output_nodes = 0;  ///< and of those over keys and aggregates
+  int nodes = 0;         ///< ids of expressions over rows are less than this
+  int output_nodes = 0;  ///< ids of expressions over keys and aggregates are less than this
   std::string sql;       ///< for messages
-  std::string table;     ///< as messages call it
-  bool grouped = false;  ///< GROUP BY: no rows, no groups; otherwise there is always one
+  std::string table;     ///< name of the table in messages
+  bool grouped = false;  ///< GROUP BY: no rows, no groups; otherwise there is always one group
   KernelStore kernels = {};
 };
 

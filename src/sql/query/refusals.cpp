@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/refusals.cpp: tables of words, each with what to write instead.
+// sql/query/refusals.cpp: tables of unsupported words, each with an alternative.
 #include "sql/query/refusals.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,8 @@ constexpr const char* kWindow = "window functions (OVER) are not supported: a qu
   expression::refuse(sql, location, Code::unsupported_sql, what);
 }
 
-/// What to write instead; empty where nothing is known. `table`: pairs of names between blanks and what to write.
+/// Returns the alternative to write, or an empty string if none is known. `table`: pairs of names between blanks and
+/// the alternative.
 template <std::size_t kCount>
 std::string_view instead_of(std::string_view name,
                             const std::pair<std::string_view, std::string_view> (&table)[kCount]) {
@@ -49,11 +50,11 @@ void require_clauses(const std::string& sql, const Json& select) {
   struct Clause {
     const char* member;
     const char* name;
-    const char* words;  ///< any of which begins it
+    const char* words;  ///< keywords, any of which begins the clause
     const char* instead;
   };
   constexpr Clause kRefused[] = {
-      {"distinctClause", "DISTINCT", "distinct", "GROUP BY the same columns, which has a row for each combination"},
+      {"distinctClause", "DISTINCT", "distinct", "GROUP BY the same columns gives one row per combination"},
       {"intoClause", "INTO", "into", "the answer is what the query returns"},
       {"havingClause", "HAVING", "having", "filter the rows of the answer instead"},
       {"windowClause", "WINDOW", "window", "a query has one row per group"},
@@ -61,7 +62,7 @@ void require_clauses(const std::string& sql, const Json& select) {
       {"limitOffset", "OFFSET", "offset", "drop the first rows of the answer instead"},
       {"lockingClause", "FOR UPDATE", "for", "tables are only read"},
       {"withClause", "WITH", "with", "a query is one SELECT from one table"},
-      {"larg", "UNION, EXCEPT or INTERSECT", "union except intersect", "run each SELECT as a query of its own"},
+      {"larg", "UNION, EXCEPT or INTERSECT", "union except intersect", "run each SELECT as a separate query"},
       {"groupDistinct", "GROUP BY DISTINCT", "distinct", "groups are distinct"}};
   for (const Clause& clause : kRefused) {
     if (!select.contains(clause.member)) continue;
@@ -70,7 +71,7 @@ void require_clauses(const std::string& sql, const Json& select) {
   }
   if (select.value("limitOption", "LIMIT_OPTION_DEFAULT") == "LIMIT_OPTION_WITH_TIES") {
     refuse_syntax(sql, first_location(select.at("limitCount")),
-                  "WITH TIES is not supported: LIMIT has a number of rows");
+                  "WITH TIES is not supported: LIMIT takes a number of rows");
   }
   if (!select.contains("targetList")) refuse_syntax(sql, 0, "the query selects nothing");
 }
@@ -107,9 +108,8 @@ void require_plain_call(const std::string& sql, const Json& call, int location) 
   const std::string name = function_name(call);
   if (call.contains("over")) refuse_syntax(sql, location, kWindow);
   if (call.value("agg_distinct", false)) {
-    refuse_syntax(
-        sql, location,
-        fmt::format("{}(DISTINCT …) is not supported: GROUP BY the column has a row for each of its values", name));
+    refuse_syntax(sql, location,
+                  fmt::format("{}(DISTINCT …) is not supported: GROUP BY the column gives one row per value", name));
   }
   if (call.contains("agg_filter")) {
     refuse_syntax(sql, location,
@@ -143,24 +143,24 @@ void refuse_function(const std::string& sql, const std::string& name, int locati
       {"sign", "write CASE WHEN x < 0 THEN -1 WHEN x > 0 THEN 1 ELSE 0 END"},
       {"mean average", "write AVG(x)"},
       {"total sum0", "write SUM(x)"},
-      {"any_value first last", "MIN(x) and MAX(x) give one of the values"},
+      {"any_value first last", "MIN(x) or MAX(x) returns one of the values"},
       {"count_if countif", "write SUM(CASE WHEN the condition THEN 1 ELSE 0 END)"},
       {"bool_and every", "write MIN(CASE WHEN the condition THEN 1 ELSE 0 END)"},
       {"bool_or", "write MAX(CASE WHEN the condition THEN 1 ELSE 0 END)"},
       {"if iif", "write CASE WHEN the condition THEN a ELSE b END"},
       {"ifnull nvl isnull", "write CASE WHEN x IS NULL THEN y ELSE x END"},
       {"stddev stddev_samp stddev_pop variance var_samp var_pop var std",
-       "it follows from SUM(x), SUM(x * x), COUNT(x) and SQRT"},
-      {"approx_count_distinct", "GROUP BY the column has a row for each of its values"},
+       "compute it from SUM(x), SUM(x * x), COUNT(x) and SQRT"},
+      {"approx_count_distinct", "GROUP BY the column gives one row per value"},
       {"extract date_part date_trunc year month day quarter week",
-       "compare dates: CASE WHEN d < date '2025-01-01' THEN 2024 ELSE 2025 END makes ranges"},
+       "compare dates: CASE WHEN d < date '2025-01-01' THEN 2024 ELSE 2025 END defines ranges"},
       {"to_date strptime make_date date", "write date '2025-12-31'"},
       {"lower upper substr substring left right btrim ltrim rtrim trim replace concat length strlen",
-       "text is compared and grouped by as it is"},
+       "text can only be compared and grouped unchanged"},
       {"row_number rank dense_rank lag lead first_value last_value ntile", "a query has one row per group"},
       {"read_csv read_csv_auto read_parquet read_json", "FROM 'FILE' reads a file"}};
   const std::string_view instead = instead_of(name, kInstead);
-  std::string all = "the aggregate functions are SUM, COUNT, MIN, MAX and AVG, the others ";
+  std::string all = "the aggregate functions are SUM, COUNT, MIN, MAX and AVG, the other functions ";
   for (const expression::Function& function : expression::functions()) {
     const bool is_first = &function == &expression::functions().front();
     const bool is_last = &function == &expression::functions().back();
@@ -186,12 +186,12 @@ void refuse_operator(const std::string& sql, std::string_view kind, std::string_
   constexpr std::pair<std::string_view, std::string_view> kSymbols[] = {
       {"%", "a - a / b * b is the remainder of integers"},
       {"^ **", "write x * x"},
-      {"||", "text is compared and grouped by as it is"},
+      {"||", "text can only be compared and grouped unchanged"},
       {"==", "write ="},
       {"&&", "write AND"},
       {"!", "write NOT"},
-      {"~ ~* !~ !~*", "there are no patterns: IN finds whole strings"},
-      {"-> ->> #> #>>", "text is not read as JSON"}};
+      {"~ ~* !~ !~*", "patterns are not supported: IN finds whole strings"},
+      {"-> ->> #> #>>", "text is not parsed as JSON"}};
   refuse_syntax(sql, location,
                 with(fmt::format("the operator {} is not supported", symbol), instead_of(symbol, kSymbols)));
 }
@@ -199,13 +199,13 @@ void refuse_operator(const std::string& sql, std::string_view kind, std::string_
 void refuse_cast(const std::string& sql, const std::string& type, int location) {
   constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
       {"float4 float8 double", "x / 1.0 is a float64"},
-      {"int2 int4 int8 numeric decimal",
-       "numbers are exact: integers and decimals compute with each other as they are"},
+      {"int2 int4 int8 numeric decimal", "numbers are exact: integers and decimals can be combined without a cast"},
       {"date timestamp timestamptz", "write date '2025-12-31', and compare dates with it"},
-      {"text varchar bpchar", "text is compared and grouped by as it is"}};
+      {"text varchar bpchar", "text can only be compared and grouped unchanged"}};
   const std::string_view instead = instead_of(type, kInstead);
-  refuse_syntax(sql, location,
-                with("CAST is not supported", instead.empty() ? "there are date '…' and interval '…'" : instead));
+  refuse_syntax(
+      sql, location,
+      with("CAST is not supported", instead.empty() ? "only date '…' and interval '…' are supported" : instead));
 }
 
 void refuse_expression(const std::string& sql, std::string_view tag, int location) {
@@ -218,9 +218,9 @@ void refuse_expression(const std::string& sql, std::string_view tag, int locatio
       {"SQLValueFunction", "a value of the session, such as CURRENT_DATE or user, is not supported: write the value"},
       {"GroupingSet", "ROLLUP, CUBE, GROUPING SETS and GROUP BY () are not supported: run a query for each grouping"},
       {"RowExpr", "rows of several values are not supported: compare each value, with AND"},
-      {"CollateClause", "COLLATE is not supported: text is in the order of its bytes"},
+      {"CollateClause", "COLLATE is not supported: text is ordered by its bytes"},
       {"A_ArrayExpr", "ARRAY is not supported: write IN (…)"},
-      {"A_Indirection", "fields and elements of a column are not supported: make them columns of their own"},
+      {"A_Indirection", "fields and elements of a column are not supported: convert them to separate columns"},
       {"GroupingFunc", "GROUPING is not supported: run a query for each grouping"}};
   const std::string_view what = instead_of(tag, kRefused);
   refuse_syntax(sql, location, what.empty() ? "this expression is not supported" : std::string(what));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/row_group_reader.cpp: readers that pass over what statistics rule out, and over the other columns of rows
-// that are not kept.
+// sql/query/row_group_reader.cpp: readers that skip batches that statistics exclude, and the other columns of batches
+// in which no row is kept.
 #include "sql/query/row_group_reader.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace upsweep::query {
 namespace {
 
-/// Rows of a row group that are not read, as the query uses none of their columns.
+/// Counts rows of a row group without reading them, because the query uses none of their columns.
 class CountReader final : public BatchReader {
  public:
   explicit CountReader(std::int64_t rows) : left_(rows) {}
@@ -30,7 +30,7 @@ class CountReader final : public BatchReader {
   std::int64_t left_;
 };
 
-/// Those batches of a row group that may have rows which are kept.
+/// Reads the batches of a row group that may have matching rows.
 class MatchingReader final : public BatchReader {
  public:
   MatchingReader(std::unique_ptr<BatchReader> all, std::vector<bool> matching)
@@ -55,7 +55,7 @@ class MatchingReader final : public BatchReader {
   std::size_t next_ = 0;
 };
 
-/// Some of the columns that a plan has, which it calls by their places among all.
+/// Reads some of a plan's columns, and stores them at their positions among all columns.
 class PlacedReader final : public BatchReader {
  public:
   PlacedReader(std::unique_ptr<BatchReader> some, std::vector<int> places, std::size_t columns)
@@ -77,7 +77,8 @@ class PlacedReader final : public BatchReader {
   std::size_t columns_;
 };
 
-/// Conditions on numbers. Those on text are tried on all strings that a batch has, which is too much to do it twice.
+/// Returns the conditions on numbers. Conditions on text are tested on all strings of a batch, which is too expensive
+/// to do twice.
 std::vector<Node> filters_tried_early(const QueryPlan& plan) {
   std::vector<Node> tried;
   for (const Node& filter : plan.filters) {
@@ -90,12 +91,12 @@ std::vector<Node> filters_tried_early(const QueryPlan& plan) {
   return tried;
 }
 
-/// Those batches of a row group that have rows which the conditions keep. They are tried up to the first such row,
-/// which is early unless few rows are kept; the other columns are read then.
+/// Reads the batches of a row group that have rows which the conditions keep. Conditions are tested up to the first
+/// such row, which is early unless few rows are kept. The other columns are read only then.
 class LateColumns final : public BatchReader {
  public:
-  /// `tried`: conditions. Of the same batches, `early` has their columns and `late` the others, all by the plan's
-  /// numbers.
+  /// `tried`: conditions. For the same batches, `early` reads their columns and `late` the other columns, all with the
+  /// plan's numbers.
   LateColumns(const QueryPlan& plan, const std::vector<Node>& tried, const Kernels& kernels,
               std::unique_ptr<BatchReader> early, std::unique_ptr<BatchReader> late)
       : conditions_(conditions_of(tried)),
@@ -103,7 +104,7 @@ class LateColumns final : public BatchReader {
         early_(std::move(early)),
         late_(std::move(late)) {}
 
-  /// A batch without rows where none is kept.
+  /// Returns a batch without rows if no row is kept.
   bool next(Batch& batch) override {
     if (!early_->next(batch)) return false;
     if (keeps_some(batch)) {
@@ -147,7 +148,7 @@ class LateColumns final : public BatchReader {
   std::uint64_t marks_[kBlockMarks] = {};
 };
 
-/// A row group, and what is known of its batches.
+/// A row group, and the known properties of its batches.
 struct MatchingRowGroup {
   const QueryPlan& plan;
   const Table& table;
@@ -156,7 +157,7 @@ struct MatchingRowGroup {
   std::vector<bool> matching;
 };
 
-/// Columns of a row group, by the plan's numbers.
+/// Opens columns of a row group, with the plan's numbers.
 std::unique_ptr<BatchReader> open_columns(const MatchingRowGroup& row_group, std::vector<int> places) {
   const std::size_t all = row_group.plan.columns.size();
   std::vector<int> columns;
@@ -171,7 +172,7 @@ std::unique_ptr<BatchReader> open_columns(const MatchingRowGroup& row_group, std
   return std::make_unique<PlacedReader>(std::move(reader), std::move(places), all);
 }
 
-/// Whether conditions may be tried before the rest is read: none can fail, so that it may be tried twice.
+/// Returns whether conditions may be tested before the rest is read. They must not fail, because they are tested twice.
 bool may_read_late(const MatchingRowGroup& row_group) {
   const std::vector<Node>& filters = row_group.plan.filters;
   return row_group.folding.may_drop_conditions && row_group.table.skips_cheaply() &&

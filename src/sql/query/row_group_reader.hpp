@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/row_group_reader.hpp: a row group of a table as a plan reads it: no column or batch more than it needs.
+// sql/query/row_group_reader.hpp: reads a row group of a table for a plan, without unneeded columns and batches.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,12 @@
 
 namespace upsweep::query {
 
-/// The columns that a plan reads, by its own numbers for them.
+/// Returns the columns that a plan reads, with the plan's numbers.
 std::vector<int> columns_read(const QueryPlan& plan);
 
-/// The batches of a row group, without those of which it is known that no row is kept: nothing, or a batch without
-/// rows, stands for one of them. Columns have the plan's numbers.
-/// `plan` and `folding` outlive it. Throws as Table::open() does.
+/// Returns the batches of a row group, without those in which no row is kept. These are omitted, or replaced by a batch
+/// without rows. Columns have the plan's numbers. `plan` and `folding` must outlive the reader. Throws the errors of
+/// Table::open().
 std::unique_ptr<BatchReader> open_row_group(const QueryPlan& plan, const Table& table, int row_group,
                                             const Folding& folding);
 

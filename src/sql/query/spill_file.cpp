@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/spill_file.cpp: the file is unlinked before anything is in it; every failure says in which folder, and what to do.
+// sql/query/spill_file.cpp: a file that is unlinked while it is still empty. Every error names the folder and a remedy.
 #include "sql/query/spill_file.hpp"
 
 #include <fcntl.h>
@@ -26,8 +26,8 @@ constexpr std::string_view kAdvice =
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-/// A file past the process's limit raises a signal, which ends the program where nobody handles it; blocked, it is an error of
-/// write() as others are.
+/// A write past the process's file size limit raises a signal, which ends the program unless it is handled. If the
+/// signal is blocked, write() returns an error instead.
 class SizeSignalBlocked {
  public:
   SizeSignalBlocked() noexcept {
@@ -38,7 +38,7 @@ class SizeSignalBlocked {
   ~SizeSignalBlocked() {
     if (sigismember(&before_, SIGXFSZ) != 0) return;
     const timespec now{};
-    (void)sigtimedwait(&signal_, nullptr, &now);  // one that has been raised
+    (void)sigtimedwait(&signal_, nullptr, &now);  // a pending signal
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   SizeSignalBlocked(const SizeSignalBlocked&) = delete;
@@ -49,8 +49,8 @@ class SizeSignalBlocked {
   sigset_t before_{};
 };
 
-/// O_TMPFILE makes a file that never has a name. Where it is not to be had (NFS, older overlayfs), the name is taken away at
-/// once: what may be left by a process that is killed in between is empty.
+/// O_TMPFILE creates a file that never has a name. If it is not supported (NFS, older overlayfs), the name is removed
+/// immediately. A process that is killed in between leaves only an empty file.
 int open_without_name(const std::string& folder) {
   constexpr mode_t kOwnerOnly = 0600;
   const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kOwnerOnly);
@@ -84,7 +84,7 @@ SpillFile::Extent SpillFile::append(std::span<const std::byte> bytes) {
     if (put > 0) {
       done += put;
     } else if (put == 0 || errno != EINTR) {
-      end_ -= extent.bytes;  // for the message alone: nothing more is written
+      end_ -= extent.bytes;  // only for the message: nothing more is written
       fail_to_write(put == 0 ? ENOSPC : errno);
     }
   }
@@ -112,9 +112,10 @@ void SpillFile::forget(Extent extent) noexcept {
 }
 
 void SpillFile::refuse_bytes() const {
-  throw Error(Code::unreadable, fmt::format("{}: a temporary file of the query's groups does not have what was written "
-                                            "to it: see whether the disk is sound, or {}",
-                                            folder_, kAdvice));
+  throw Error(Code::unreadable,
+              fmt::format("{}: a temporary file of the query's groups does not contain what was written "
+                          "to it: check the disk, or {}",
+                          folder_, kAdvice));
 }
 
 void SpillFile::fail_to_write(int error) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/spill_file.hpp: a temporary file without a name, for what does not fit memory: nothing is left of it however the process ends.
+// sql/query/spill_file.hpp: a temporary file without a name, for data that does not fit in memory. It never remains
+// when the process ends, in any way.
 #pragma once
 
 #include <atomic>
@@ -12,28 +13,29 @@ namespace upsweep::query {
 
 class SpillFile {
  public:
-  /// In that folder; "": in $TMPDIR, or the system's. Throws Error not_found (no such folder), unwritable, disk_full.
+  /// Creates the file in that folder; "": in $TMPDIR, or the system's folder. Throws Error not_found (no such folder),
+  /// unwritable, disk_full.
   explicit SpillFile(std::string folder);
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
-  /// Where bytes are that were written at once.
+  /// The position of bytes that were written at once.
   struct Extent {
     std::int64_t offset;
     std::int64_t bytes;
   };
-  // By any number of threads at a time.
-  /// Throws Error disk_full, unwritable.
+  // Any number of threads may call the following functions at a time.
+  /// Appends bytes. Throws Error disk_full, unwritable.
   Extent append(std::span<const std::byte> bytes);
-  /// Throws Error unreadable, also where the file has become shorter.
+  /// Reads bytes. Throws Error unreadable, also if the file has become shorter.
   void read(Extent extent, std::byte* to) const;
-  /// These bytes are not read again: the disk may have them back.
+  /// Releases the disk space of bytes that are not read again.
   void forget(Extent extent) noexcept;
 
-  /// Written so far.
+  /// Returns the number of bytes written so far.
   [[nodiscard]] std::int64_t bytes() const { return end_; }
-  /// Throws the Error of bytes that are not those that were written.
+  /// Throws the Error for bytes that differ from those that were written.
   [[noreturn]] void refuse_bytes() const;
 
  private:

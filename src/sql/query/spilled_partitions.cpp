@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/spilled_partitions.cpp: threads take partitions in turn; one that takes more than its memory is divided for the next round.
+// sql/query/spilled_partitions.cpp: threads take partitions in turn. A partition that needs too much memory is divided
+// for the next round.
 #include "sql/query/spilled_partitions.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 namespace upsweep::query {
 namespace {
 
-constexpr int kMostDepth = 9;  // a hash has bits for ten: those of encoded batches have all, as they are made anew
+constexpr int kMostDepth = 9;  // a hash has bits for ten; hashes of encoded batches are recomputed with all bits
 constexpr std::int64_t kMinBuffer = tuning::kSpill.least_buffer;
 constexpr std::int64_t kMostBuffer = tuning::kSpill.most_buffer;
 constexpr std::int64_t kWrittenAtOnce = tuning::kSpill.groups_at_once;
@@ -58,9 +59,10 @@ struct SpilledPartitions::Round {
   std::vector<Partition> todo;
   std::vector<Partition> divided;  ///< for the next round
   std::vector<Partition> done;
-  int active = 0;         ///< threads
-  std::int64_t most = 0;  ///< bytes that partitions may take while they are merged
-  /// Of partitions that did not fit: larger ones are not tried. Groups may come several times.
+  int active = 0;         ///< number of threads
+  std::int64_t most = 0;  ///< bytes that partitions may use while they are merged
+  /// Groups of the smallest partition that did not fit: larger partitions are divided immediately. A group may be
+  /// counted several times.
   std::int64_t smallest_divided = std::numeric_limits<std::int64_t>::max();
   std::exception_ptr error;
   std::int64_t most_bytes = 0;
@@ -110,7 +112,8 @@ void SpilledPartitions::use(int workers, std::int64_t most_bytes, const UseGroup
   partitions_ = std::move(round.done);
 }
 
-/// Reads an extent. `read_batch` gets what is left of it, and returns the bytes of the batch at the front, 0 where there is none.
+/// Reads an extent. `read_batch` receives the remaining bytes, and returns the bytes of the first batch, or 0 if there
+/// is none.
 template <class ReadBatch>
 void SpilledPartitions::read(SpillFile::Extent extent, std::vector<std::byte>& buffer, const ReadBatch& read_batch) {
   const auto bytes = static_cast<std::size_t>(extent.bytes);
@@ -123,7 +126,8 @@ void SpilledPartitions::read(SpillFile::Extent extent, std::vector<std::byte>& b
   }
 }
 
-/// False where there is not enough memory besides what other threads merge: the partition is left to them, and this thread ends.
+/// Returns false if memory is insufficient because other threads merge partitions. The partition is left to them, and
+/// this thread ends.
 bool SpilledPartitions::use_one(Round& round, Partition& partition, const UseGroups& use) {
   std::unique_lock lock(round.changing);
   const bool is_too_large = partition.depth < kMostDepth && partition.groups >= round.smallest_divided;
@@ -139,7 +143,7 @@ bool SpilledPartitions::use_one(Round& round, Partition& partition, const UseGro
   std::vector<std::int64_t> fresh;
   std::vector<std::byte> buffer;
   GroupDecoder batches(plan_);
-  // What is counted of memory, until it is free.
+  // Counts memory until it is freed.
   struct Counted {
     std::atomic<std::int64_t>& all;
     std::int64_t bytes = 0;
@@ -187,7 +191,7 @@ bool SpilledPartitions::use_one(Round& round, Partition& partition, const UseGro
   return true;
 }
 
-/// Into a partition for each value of the hashes' next bits, which the next round has.
+/// Divides a partition by the next bits of the hashes. The next round processes the results.
 void SpilledPartitions::divide(Round& round, const Partition& partition) {
   std::vector<Writer> writers(kPartitions, Writer(plan_));
   const std::size_t most_buffer = buffer_bytes(round.most_bytes) / 4;

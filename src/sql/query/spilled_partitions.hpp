@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/spilled_partitions.hpp: partitions of groups in a temporary file: written as they come, merged when all have come.
+// sql/query/spilled_partitions.hpp: partitions of groups in a temporary file: written in any order, merged at the end.
 //
-// A partition is read from its front and merged in the order in which it was written, so its states have the bits that they would
-// have in memory. One that does not fit the memory even alone is divided by the next bits of the hashes.
+// A partition is read from its beginning and merged in the order in which it was written. Its states therefore have the
+// same bits as in memory. A partition that does not fit in memory on its own is divided by the next bits of the hashes.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,11 @@
 
 namespace upsweep::query {
 
-/// Gets some groups, with all of their rows, and of each the place of its first row, ascending: these order the groups of different
-/// calls, too.
+/// Receives some groups, with all of their rows, and for each the place of its first row, ascending. The places also
+/// order the groups of different calls.
 using UseGroups = std::function<void(const Groups&, std::span<const std::uint64_t> first)>;
 
-/// Lets one thread at a time call a function now and then.
+/// Allows one thread at a time to call a function now and then.
 class Pause {
  public:
   explicit Pause(const std::function<void()>& pause) : pause_(pause) {}
@@ -41,19 +41,19 @@ class Pause {
 
 class SpilledPartitions {
  private:
-  /// A partition in the file, as encoded batches in the order in which they are merged.
+  /// A partition in the file: encoded batches in the order in which they are merged.
   struct Partition {
     std::vector<SpillFile::Extent> extents;
-    std::int64_t groups = 0;  ///< of all encoded batches
+    std::int64_t groups = 0;  ///< groups of all encoded batches
     int depth = 0;            ///< how often it was divided
   };
 
  public:
-  /// Encoded batches of a partition on their way into the file.
+  /// Encoded batches of a partition that are not yet in the file.
   class Writer {
    public:
     explicit Writer(const QueryPlan& plan) : batches_(plan) {}
-    /// Bytes of memory.
+    /// Returns bytes of memory.
     [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(buffer_.capacity()); }
 
    private:
@@ -63,25 +63,28 @@ class SpilledPartitions {
     Partition partition_;
   };
 
-  /// `folder`: as SpillFile has it. `loaded` counts the memory of partitions that are being merged. The arguments outlive this.
+  /// `folder`: that of SpillFile. `loaded` counts the memory of partitions that are being merged. The arguments must
+  /// outlive this object.
   SpilledPartitions(const QueryPlan& plan, const std::string& folder, std::atomic<std::int64_t>& loaded)
       : plan_(plan), file_(folder), loaded_(loaded) {}
 
-  /// Bytes of encoded batches that are collected before they are written, where all groups may take that much memory.
+  /// Returns the bytes of encoded batches that are collected before a write, if all groups may use `most_bytes` of
+  /// memory.
   static std::size_t buffer_bytes(std::int64_t most_bytes);
-  /// Appends the groups from `begin` up to `end`, with the places of their first rows. `buffer`: as buffer_bytes() returns it.
+  /// Appends the groups in [begin, end), with the places of their first rows. `buffer`: the result of buffer_bytes().
   void write(Writer& writer, const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
              std::size_t buffer);
-  /// After the last groups of a partition.
+  /// Must be called after the last groups of a partition.
   void finish(Writer& writer);
 
-  /// Calls `use` with all groups, a partition at a time, by several threads, within about `most_bytes` of memory; they stay in the file.
+  /// Calls `use` with all groups, a partition at a time, from several threads, within about `most_bytes` of memory. The
+  /// groups stay in the file.
   void use(int workers, std::int64_t most_bytes, const UseGroups& use, Pause& pause);
 
   [[nodiscard]] std::int64_t bytes() const { return file_.bytes(); }
 
  private:
-  /// The partitions that are left while threads use them.
+  /// The remaining partitions while threads use them.
   struct Round;
 
   void flush(Writer& writer);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/sql.cpp: hands a query to libpg_query, with what TPC-H and DuckDB write and PostgreSQL does not blanked out before.
+// sql/query/sql.cpp: passes a query to libpg_query. Syntax of TPC-H and DuckDB that PostgreSQL lacks is blanked out
+// first.
 #include "sql/query/sql.hpp"
 
 #include <fmt/format.h>
@@ -27,18 +28,19 @@ namespace upsweep::query {
 namespace {
 
 constexpr std::size_t kLongestQuery = std::size_t{4}
-                                      << 20;  // IN lists of 100,000 strings; the parser's tree has 100 times that
+                                      << 20;  // fits IN lists of 100,000 strings; the parser's tree has 100 times that
 
-// The parser recurses once for each operator that another one is in: 130 bytes of stack for the two bytes that it takes to write one,
-// as measured with libpg_query 15. Queries that a small stack may not suffice for are parsed on a stack that does.
+// The parser recurses once per nested operator. It needs 130 bytes of stack for the two bytes of query text that an
+// operator takes, as measured with libpg_query 15. Queries for which a small stack may not suffice are parsed on a
+// separate stack.
 constexpr std::size_t kParsedInPlace = 1 << 11;
 constexpr std::size_t kStackOfByte = 192;
 constexpr std::size_t kMinStack = 1 << 18;
 
-// Braces and brackets of a tree, one in another. Expressions that are nested deeper than the binder allows have more.
+// Nesting depth of braces and brackets of a tree. Expressions that are nested deeper than the binder allows have more.
 constexpr int kDeepestTree = 2'000;
 
-/// The query in words of PostgreSQL's grammar, byte for byte as long.
+/// Rewrites the query to PostgreSQL's grammar, without changing the position of any byte.
 class Rewriter {
  public:
   explicit Rewriter(const std::string& sql) : sql_(sql), text_(sql) {
@@ -64,7 +66,7 @@ class Rewriter {
       shorten(tokens_[i]);
       if (is_file(i)) replace_path(i, syntax);
       follow(i);
-      // interval '90' day (3): the digits of the unit, which the standard allows and nothing depends on.
+      // interval '90' day (3): removes the digits of the unit, which the standard allows and which have no effect.
       if (is_word(i, "interval") && is(i + 1, Token::string) && is(i + 2, Token::word) && is_symbol(i + 3, '(') &&
           is(i + 4, Token::number) && is_symbol(i + 5, ')')) {
         replace(tokens_[i + 3].begin, tokens_[i + 5].end, "");
@@ -73,7 +75,7 @@ class Rewriter {
     return text_;
   }
 
-  /// Puts the long names back into a tree of the short ones.
+  /// Restores the long names in a tree that has the short names.
   void lengthen(nlohmann::json& tree) const {
     if (tree.is_string()) {
       const auto found = names_.find(tree.get<std::string>());
@@ -83,8 +85,8 @@ class Rewriter {
     }
   }
 
-  /// Throws what the parser says of the byte at `location`, in words of the query as it was written, and where it is known what is meant
-  /// with how to write that.
+  /// Throws the parser's message for the byte at `location`, in the words of the original query. If the intended
+  /// meaning is known, the message says how to write it.
   [[noreturn]] void refuse_syntax(int location, std::string message) const {
     const auto at = static_cast<std::size_t>(location);
     const auto token = std::find_if(tokens_.begin(), tokens_.end(), [&](const Token& t) { return t.begin == at; });
@@ -92,7 +94,7 @@ class Rewriter {
     if (place >= 2 && place < tokens_.size() && is_word(place - 2, "as") && is(place - 1, Token::word)) {
       const std::string_view name = text_of(tokens_[place - 1]);
       refuse(sql_, static_cast<int>(tokens_[place - 1].begin), Code::bad_sql,
-             fmt::format("a name is needed after AS: {0} is a keyword; as a name write \"{0}\"", name));
+             fmt::format("a name is needed after AS: {0} is a keyword; write the name as \"{0}\"", name));
     }
     if (place == 0 && place < tokens_.size()) {
       const std::size_t file = is_from(0) ? 1 : 0;
@@ -102,7 +104,7 @@ class Rewriter {
     }
     if (place >= 1 && is(place, Token::string) && is_word(place - 1, "as")) {
       refuse(sql_, location, Code::bad_sql,
-             fmt::format("a name is written in double quotes: AS \"{}\"", unquoted(sql_, *token)));
+             fmt::format("write a name in double quotes: AS \"{}\"", unquoted(sql_, *token)));
     }
     if (const auto quoted = in_backticks(at)) {
       const auto before =
@@ -111,8 +113,8 @@ class Rewriter {
       const std::string_view name = text_of(*quoted).substr(1, quoted->end - quoted->begin - 2);
       refuse(sql_, static_cast<int>(quoted->begin), Code::bad_sql,
              first > 0 && is_from(first - 1)
-                 ? fmt::format("a file is named in single quotes, not in backticks: FROM '{}'", name)
-                 : fmt::format("a name is written in double quotes, not in backticks: \"{}\"", name));
+                 ? fmt::format("write a file name in single quotes, not in backticks: FROM '{}'", name)
+                 : fmt::format("write a name in double quotes, not in backticks: \"{}\"", name));
     }
     refuse_name(place);
     for (std::size_t i = 0; i + 2 < place && place < tokens_.size(); ++i) {
@@ -120,7 +122,7 @@ class Rewriter {
       refuse(sql_, static_cast<int>(tokens_[i + 1].begin), Code::unsupported_sql, kNoTableFunction);
     }
     refuse_path(at);
-    // The stand-ins of files and long names are not what the user wrote.
+    // Hide the substitutes of files and long names from the user.
     constexpr std::string_view kNear = " at or near \"";
     const std::size_t near = message.find(kNear);
     if (near != std::string::npos && token != tokens_.end() && text_of(*token) != query::text_of(text_, *token)) {
@@ -132,7 +134,7 @@ class Rewriter {
  private:
   static constexpr std::size_t kLongestName = 63;
 
-  /// A name in backticks that begins at that byte, or ends before it; to the parser they are operators.
+  /// Returns a name in backticks that begins at that byte, or ends before it. The parser treats backticks as operators.
   [[nodiscard]] std::optional<Token> in_backticks(std::size_t at) const {
     std::size_t begin = at;
     if (at >= sql_.size() || sql_[at] != '`') {
@@ -145,7 +147,8 @@ class Rewriter {
     return Token{Token::quoted, begin, end + 1, false};
   }
 
-  /// What follows FROM without quotes, up to a blank, where byte `at` is in it and it is written as only a file can be.
+  /// Returns the unquoted text after FROM, up to a blank. Byte `at` must be in it, and only a file name may have this
+  /// form.
   [[nodiscard]] std::optional<Token> bare_path(std::size_t at) const {
     const auto is_end = [](char c) { return is_blank(c) || c == ';' || c == ',' || c == ')'; };
     std::size_t begin = std::min(at, sql_.size());
@@ -165,21 +168,21 @@ class Rewriter {
     return std::nullopt;
   }
 
-  /// Throws where byte `at` is in a path without quotes.
+  /// Throws if byte `at` is in a path without quotes.
   void refuse_path(std::size_t at) const {
     const auto path = bare_path(at);
     if (!path) return;
     refuse(sql_, static_cast<int>(path->begin), Code::bad_sql,
-           fmt::format("a file is named in single quotes: FROM '{}'", text_of(*path)));
+           fmt::format("write a file name in single quotes: FROM '{}'", text_of(*path)));
   }
 
-  /// Throws where the token that the parser did not expect stands for a file or a column and is not written as one.
+  /// Throws if the unexpected token means a file or a column but is not written as one.
   void refuse_name(std::size_t place) const {
     if (place == 0 || place >= tokens_.size()) return;
     const Token& token = tokens_[place];
     const auto location = static_cast<int>(token.begin);
     if (token.kind == Token::string && is_from(place - 1)) {
-      refuse(sql_, location, Code::bad_sql, "a file is named in plain single quotes: FROM 'FILE'");
+      refuse(sql_, location, Code::bad_sql, "write a file name in plain single quotes: FROM 'FILE'");
     }
     constexpr std::string_view kBeforeNames[] = {"select", "where", "by",   "and",  "or",
                                                  "not",    "when",  "then", "else", "between"};
@@ -189,10 +192,10 @@ class Rewriter {
     const bool is_name = follows && (place + 1 == tokens_.size() || is(place + 1, Token::symbol));
     if (token.kind != Token::word || !is_name) return;
     refuse(sql_, location, Code::bad_sql,
-           fmt::format("{0} is a keyword; a column of that name is written \"{0}\"", text_of(token)));
+           fmt::format("{0} is a keyword; write a column of that name as \"{0}\"", text_of(token)));
   }
 
-  /// The parser takes time with the square of an operator's length.
+  /// The parser's time grows with the square of an operator's length.
   void require_short_operator(std::size_t i) {
     constexpr std::string_view kOperators = "+-*/<>=~!@#%^&|`?";
     const bool is_operator = is(i, Token::symbol) && kOperators.find(sql_[tokens_[i].begin]) != std::string_view::npos;
@@ -200,10 +203,10 @@ class Rewriter {
     operator_bytes_ = is_operator ? (goes_on ? operator_bytes_ : 0) + 1 : 0;
     if (operator_bytes_ <= kLongestName) return;
     refuse(sql_, static_cast<int>(tokens_[i].begin), Code::bad_sql,
-           fmt::format("an operator has at most {} characters", kLongestName));
+           fmt::format("an operator must have at most {} characters", kLongestName));
   }
 
-  /// A query, or what stands between parentheses.
+  /// A query, or the text between parentheses.
   struct Level {
     bool is_query = true;
     bool in_from = false;
@@ -218,29 +221,29 @@ class Rewriter {
   [[nodiscard]] bool is_symbol(std::size_t i, char symbol) const {
     return is(i, Token::symbol) && sql_[tokens_[i].begin] == symbol;
   }
-  /// Not that of IS DISTINCT FROM.
+  /// Returns whether the token is FROM, but not that of IS DISTINCT FROM.
   [[nodiscard]] bool is_from(std::size_t i) const {
     return is_word(i, "from") && (i == 0 || !is_word(i - 1, "distinct"));
   }
-  /// Whether a string stands where a table does. There may be one table only, but that is the binder's to say: where the
-  /// parser met a string, it would speak of a syntax error.
+  /// Returns whether a string is in the place of a table. Only one table is allowed, but the binder reports that. The
+  /// parser would only report a syntax error at a string.
   [[nodiscard]] bool is_file(std::size_t i) const {
     if (i == 0 || !is(i, Token::string) || sql_[tokens_[i].begin] != '\'') return false;
     if (is_from(i - 1)) return levels_.back().is_query;
     if (is_symbol(i - 1, '(') && is_function(i - 2)) return false;
     return is_word(i - 1, "join") || (levels_.back().in_from && (is_symbol(i - 1, ',') || is_symbol(i - 1, '(')));
   }
-  /// Whether the word before a parenthesis may be a function: of read_csv('t.csv').
+  /// Returns whether the word before a parenthesis may be a function, as in read_csv('t.csv').
   [[nodiscard]] bool is_function(std::size_t i) const {
     return is(i, Token::word) && !is_from(i) && !is_word(i, "join") && !is_word(i, "as") && !is_word(i, "lateral");
   }
-  /// Keeps track of what the tokens up to this one have opened and not closed.
+  /// Updates the open parentheses and clauses for the token.
   void follow(std::size_t i) {
     constexpr std::string_view kEndsFrom[] = {"where",  "group", "having", "window", "order",     "limit",
                                               "offset", "fetch", "for",    "union",  "intersect", "except"};
     if (is_symbol(i, '(')) {
       const bool is_query = is_word(i + 1, "select") || is_word(i + 1, "with");
-      if (begun_) levels_.push_back({is_query, !is_query && levels_.back().in_from});  // else they are around the query
+      if (begun_) levels_.push_back({is_query, !is_query && levels_.back().in_from});  // or they enclose the query
       return;
     }
     begun_ = true;
@@ -252,20 +255,20 @@ class Rewriter {
       levels_.back().in_from = false;
     }
   }
-  /// By a text that is not longer, and blanks.
+  /// Replaces bytes by a text that is not longer, padded with blanks.
   void replace(std::size_t begin, std::size_t end, const std::string& text) {
     text_.replace(begin, end - begin, text + std::string(end - begin - text.size(), ' '));
   }
 
-  /// Leaves nothing of comments, on which the parser takes time with the square of their length; but the ends of lines, after which
-  /// a string may go on.
+  /// Blanks out comments, because the parser's time grows with the square of their length. Keeps line ends, after which
+  /// a string may continue.
   void blank_out(std::size_t begin, std::size_t end) {
     std::replace_if(
         text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.begin() + static_cast<std::ptrdiff_t>(end),
         [](char c) { return !is_blank(c); }, ' ');
   }
 
-  /// What stand-ins begin with: the query has it nowhere.
+  /// Returns a prefix for substitutes that does not occur in the query.
   [[nodiscard]] std::string free_stem() const {
     constexpr std::string_view kStem = "_long_name_";
     const std::string lower = lower_case(sql_);
@@ -280,8 +283,8 @@ class Rewriter {
     return fmt::format("{}{}_", kStem, salt);
   }
 
-  /// The parser truncates names to 63 bytes, where a table may have columns that differ only after that: longer ones
-  /// get a short stand-in, which nothing in the query is called.
+  /// The parser truncates names to 63 bytes, but columns of a table may differ only after that. Longer names are
+  /// replaced by a short substitute that occurs nowhere in the query.
   void shorten(const Token& token) {
     if ((token.kind != Token::word && token.kind != Token::quoted) || token.end - token.begin <= kLongestName) return;
     std::string name = token.kind == Token::word ? lower_case(text_of(token)) : unquoted(sql_, token);
@@ -291,27 +294,27 @@ class Rewriter {
     replace(token.begin, token.end, stand_in);
     names_.emplace(stand_in, std::move(name));
   }
-  /// The first file after the query's own FROM is what it reads.
+  /// The first file after the FROM of the outermost query is its table.
   void replace_path(std::size_t i, Syntax& syntax) {
     const Token& token = tokens_[i];
     if (token.end - token.begin < 3) {
-      refuse(sql_, static_cast<int>(token.begin), Code::bad_sql, "a path is needed after FROM");
+      refuse(sql_, static_cast<int>(token.begin), Code::bad_sql, "a file path is needed after FROM");
     }
     if (syntax.path.empty() && levels_.size() == 1 && is_from(i - 1)) syntax.path = unquoted(sql_, token);
-    replace(token.begin, token.end, "_t");  // which nobody looks at
+    replace(token.begin, token.end, "_t");  // nothing reads this name
   }
 
   const std::string& sql_;
   std::string text_;
   std::vector<Token> tokens_;
   std::vector<Level> levels_{Level()};
-  bool begun_ = false;                        ///< past the parentheses that the query may begin with
-  std::map<std::string, std::string> names_;  ///< long names by their stand-ins
-  std::string stem_;                          ///< of stand-ins; empty while there are none
-  std::size_t operator_bytes_ = 0;            ///< of the operator up to the current token
+  bool begun_ = false;                        ///< past the parentheses at the start of the query
+  std::map<std::string, std::string> names_;  ///< long names by their substitutes
+  std::string stem_;                          ///< prefix of substitutes; empty if there are none
+  std::size_t operator_bytes_ = 0;            ///< bytes of the operator up to the current token
 };
 
-/// Runs f on a stack of so many bytes.
+/// Runs f on a stack of `bytes` bytes.
 template <class F>
 void run_on_stack(std::size_t bytes, F f) {
   pthread_attr_t attributes;
@@ -329,7 +332,7 @@ void run_on_stack(std::size_t bytes, F f) {
   pthread_join(thread, nullptr);
 }
 
-/// What libpg_query answers, given back when this goes.
+/// The result of libpg_query, freed by the destructor.
 class Parsed {
  public:
   explicit Parsed(const std::string& text) {
@@ -349,7 +352,7 @@ class Parsed {
   PgQueryParseResult result_{};
 };
 
-/// How deep the objects and arrays of JSON are nested.
+/// Returns the nesting depth of the objects and arrays of JSON.
 int depth_of(std::string_view json) {
   int depth = 0;
   int deepest = 0;
@@ -369,21 +372,21 @@ int depth_of(std::string_view json) {
   return deepest;
 }
 
-/// The byte at which character `number` of UTF-8 text begins.
+/// Returns the byte at which character `number` of UTF-8 text begins.
 int byte_of_character(const std::string& text, int number) {
   std::size_t at = 0;
   for (; number > 0 && at < text.size(); --number) at += std::max<std::size_t>(code_point(text, at).bytes, 1);
   return static_cast<int>(at);
 }
 
-/// The first byte that belongs to no code point; the end where all do.
+/// Returns the first byte that belongs to no code point, or the end.
 std::size_t first_broken(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size() && code_point(text, at).bytes > 0) at += code_point(text, at).bytes;
   return at;
 }
 
-/// What the parser says of an error. It quotes up to the byte that it did not expect, which may be amid a character.
+/// Returns the parser's message. It quotes up to the unexpected byte, which may be inside a character.
 std::string message_of(const PgQueryError& error) {
   std::string message = error.message;
   for (std::size_t at = first_broken(message); at < message.size(); at = first_broken(message)) message.erase(at, 1);
@@ -394,7 +397,7 @@ std::string message_of(const PgQueryError& error) {
 
 namespace {
 
-/// Adds every field of the names that may be columns: of s.x it is x, or s if that is no table.
+/// Adds every field of the names that may be columns: x of s.x, or s if it is not a table.
 void add_columns(const std::string& sql, const nlohmann::json& tree, Syntax& syntax) {
   if (!tree.is_structured()) return;
   const auto column = tree.is_object() ? tree.find("ColumnRef") : tree.end();
@@ -419,14 +422,14 @@ void add_columns(const std::string& sql, const nlohmann::json& tree, Syntax& syn
 Syntax parse(const std::string& sql) {
   if (sql.size() > kLongestQuery) {
     throw Error(Code::unsupported_sql,
-                fmt::format("the query has {} bytes, more than {}: put long lists of values into a table", sql.size(),
+                fmt::format("the query has {} bytes, more than {}: store long lists of values in a table", sql.size(),
                             kLongestQuery));
   }
   if (const std::size_t bad = first_broken(sql); bad < sql.size()) {
     refuse(sql.substr(0, bad), static_cast<int>(bad), Code::bad_sql, "the query is not UTF-8 from here on");
   }
   if (const std::size_t nul = sql.find('\0'); nul != std::string::npos) {
-    refuse(sql.substr(0, nul), static_cast<int>(nul), Code::bad_sql, "the query holds a zero byte");
+    refuse(sql.substr(0, nul), static_cast<int>(nul), Code::bad_sql, "the query contains a zero byte");
   }
   Syntax syntax;
   Rewriter rewriter(sql);
@@ -439,7 +442,7 @@ Syntax parse(const std::string& sql) {
     rewriter.refuse_syntax(location, message_of(*error));
   }
   if (depth_of(parsed.get().parse_tree) > kDeepestTree) {
-    throw Error(Code::unsupported_sql, "the query's expressions are nested too deep: write shorter ones");
+    throw Error(Code::unsupported_sql, "the query's expressions are nested too deeply: write shorter expressions");
   }
   auto tree = nlohmann::json::parse(parsed.get().parse_tree);
   const auto statements = tree.find("stmts");
@@ -447,7 +450,7 @@ Syntax parse(const std::string& sql) {
   if (statements->size() > 1) {
     const auto begin = static_cast<std::size_t>((*statements)[1].value("stmt_location", 0));
     const auto second = std::find_if_not(sql.begin() + static_cast<std::ptrdiff_t>(begin), sql.end(), is_blank);
-    refuse(sql, static_cast<int>(second - sql.begin()), Code::unsupported_sql, "one query at a time");
+    refuse(sql, static_cast<int>(second - sql.begin()), Code::unsupported_sql, "only one query at a time is supported");
   }
   auto& statement = (*statements)[0].at("stmt");
   if (!statement.contains("SelectStmt")) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/sql.hpp: from the text of a query to PostgreSQL's parse tree, and errors with a caret under what they are about.
+// sql/query/sql.hpp: converts a query's text to PostgreSQL's parse tree; errors show a caret under their position.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,18 +13,18 @@ namespace upsweep::query {
 
 using expression::refuse;
 
-/// A query as PostgreSQL's grammar sees it. Locations in the tree are bytes in the query as it was written.
+/// A query as a tree of PostgreSQL's grammar. Locations in the tree are bytes of the original query.
 struct Syntax {
   nlohmann::json select;  ///< the SelectStmt
-  std::string path;       ///< what FROM '…' names; empty where FROM has a name
-  /// The names that may be columns: those in quotes as they are, others with ASCII letters in lower case.
+  std::string path;       ///< the path of FROM '…'; empty if FROM has a name
+  /// The names that may be columns: quoted names unchanged, others with ASCII letters in lower case.
   struct {
     std::set<std::string> exact;
     std::set<std::string> lower_case;
   } columns;
 };
 
-/// Throws Error bad_sql, unsupported_sql.
+/// Parses a query. Throws Error bad_sql, unsupported_sql.
 Syntax parse(const std::string& sql);
 
 }  // namespace upsweep::query

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/statistics.cpp: comparisons of columns with constants, decided by the minimum and the maximum value.
+// sql/query/statistics.cpp: decides comparisons of columns with constants by the minimum and the maximum value.
 #include "sql/query/statistics.hpp"
 
 #include <algorithm>
@@ -15,17 +15,17 @@
 namespace upsweep::query {
 namespace {
 
-/// A comparison of a column with a constant, and what is known of both.
+/// A comparison of a column with a constant, and the known properties of both.
 struct Bounded {
   ColumnRange range;
-  bool is_real;  ///< the column: NaN is greater than every bound, and statistics leave it out
+  bool is_real;  ///< the column is a float: NaN is greater than every bound, and statistics omit it
   bool turned;   ///< the constant is on the left
   bool known;    ///< the constant is a double; otherwise it is between these:
   double below;
   double above;
 };
 
-/// What is known of a column, which plans call by their own number, in the current rows.
+/// Returns the known range of a column, by the plan's number, in the current rows.
 using RangeOf = std::function<ColumnRange(int column)>;
 
 std::optional<Bounded> bounded(const Expression& condition, const RangeOf& range_of) {
@@ -36,7 +36,7 @@ std::optional<Bounded> bounded(const Expression& condition, const RangeOf& range
   const ColumnRange range = range_of(column->column);
   const int scale = bound.type.kind == ValueKind::decimal ? bound.type.scale : 0;
   const double value = bound.type.kind == ValueKind::real ? bound.real : to_double(bound.exact, scale);
-  // Before it is rounded: 2^53 + 1 as a double is 2^53.
+  // Tests the value before it is rounded: 2^53 + 1 as a double is 2^53.
   constexpr UInt128 kWhole = UInt128{1} << kExactBits;
   const bool known = bound.type.kind == ValueKind::real || (scale == 0 && magnitude(bound.exact) <= kWhole);
   return Bounded{.range = range,
@@ -47,7 +47,7 @@ std::optional<Bounded> bounded(const Expression& condition, const RangeOf& range
                  .above = known ? value : std::nextafter(value, HUGE_VAL)};
 }
 
-/// Whether some member of a list is within the column's bounds.
+/// Returns whether some member of a list is within the column's bounds.
 bool may_be_member(const Expression& test, const RangeOf& range_of) {
   const Expression& column = *test.args[0];
   if (column.op != Op::column) return true;
@@ -60,7 +60,7 @@ bool may_be_member(const Expression& test, const RangeOf& range_of) {
   if (!range.has_values) return false;
   const auto itself = [](double value) { return value; };
   if (column.type.kind == ValueKind::real) return is_within(test.members->reals(), itself, itself);
-  // Bounds are doubles, so that a member may be a little beside its own.
+  // Bounds are doubles, so the bound for a member may differ slightly from the member.
   const auto near = [&](Int128 member, double toward) {
     return std::nextafter(to_double(member, scale_of(column.type)), toward);
   };
@@ -69,7 +69,7 @@ bool may_be_member(const Expression& test, const RangeOf& range_of) {
       [&](Int128 member) { return near(member, HUGE_VAL); });
 }
 
-/// Whether some of the rows may fulfil a condition.
+/// Returns whether some of the rows may fulfill a condition.
 bool may_hold(const Expression& condition, const RangeOf& range_of) {
   if (condition.op == Op::both || condition.op == Op::either) {
     const bool first = may_hold(*condition.args[0], range_of);
@@ -89,7 +89,7 @@ bool may_hold(const Expression& condition, const RangeOf& range_of) {
   return at->turned ? reaches_up : reaches_down;
 }
 
-/// Whether all of the rows fulfil it.
+/// Returns whether all of the rows fulfill a condition.
 bool must_hold(const Expression& condition, const RangeOf& range_of) {
   if (condition.op == Op::both || condition.op == Op::either) {
     const bool first = must_hold(*condition.args[0], range_of);

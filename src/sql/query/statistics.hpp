@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/statistics.hpp: what a table's statistics say about the conditions of a plan.
+// sql/query/statistics.hpp: evaluates the conditions of a plan with a table's statistics.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,14 @@
 
 namespace upsweep::query {
 
-/// Whether some row of a row group may fulfil all conditions of a plan.
+/// Returns whether some row of a row group may fulfill all conditions of a plan.
 bool may_match(const QueryPlan& plan, const Table& table, int row_group);
 
-/// Whether all rows of a row group fulfil one of them.
+/// Returns whether all rows of a row group fulfill a condition.
 bool must_hold(const Expression& condition, const QueryPlan& plan, const Table& table, int row_group);
 
-/// Whether each batch of a row group may have rows that fulfil all of them; empty where nothing is known of batches.
+/// Returns for each batch of a row group whether it may have rows that fulfill all conditions. Returns nothing if
+/// batches have no statistics.
 std::vector<bool> matching_batches(const QueryPlan& plan, const Table& table, int row_group);
 
 }  // namespace upsweep::query

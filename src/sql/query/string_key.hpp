@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/string_key.hpp: a string as a key of 128 bits: up to 15 letters are in the key itself; for longer strings it has their entry in a table.
+// sql/query/string_key.hpp: a string as a 128-bit key. The key contains up to 15 bytes, or the entry of a longer
+// string.
 #pragma once
 
 #include <bit>
@@ -13,12 +14,13 @@
 
 namespace upsweep::query {
 
-static_assert(std::endian::native == std::endian::little, "a key's letters are read where it lies");
+static_assert(std::endian::native == std::endian::little, "a string is read from its key in place");
 
-/// Letters, which are bytes, of a text that lies in its key.
+/// Maximum number of bytes of a string that is stored in its key.
 inline constexpr std::size_t kMostInKey = 15;
 
-/// The letters from the lowest byte on, and in the highest byte how many: two keys are the same where their strings are.
+/// Returns the string's bytes from the lowest byte on, and its length in the highest byte. Two keys are equal if and
+/// only if their strings are equal.
 inline Int128 short_string_key(std::string_view text) {
   const std::size_t size = text.size();
   std::uint64_t low = 0;
@@ -26,7 +28,7 @@ inline Int128 short_string_key(std::string_view text) {
   if (size > sizeof low) {
     std::memcpy(&low, text.data(), sizeof low);
     std::memcpy(&high, text.data() + size - sizeof high, sizeof high);
-    high >>= 8 * (2 * sizeof high - size);  // without those that are in the lower half
+    high >>= 8 * (2 * sizeof high - size);  // without the bytes that are in the lower half
   } else if (size >= sizeof(std::uint32_t)) {
     std::uint32_t first = 0;
     std::uint32_t last = 0;
@@ -40,14 +42,14 @@ inline Int128 short_string_key(std::string_view text) {
   return static_cast<Int128>(expression::UInt128{high} << 64 | low);
 }
 
-/// Of a longer text by its entry: negative, as no other key of a text is.
+/// Returns the key of a longer string from its entry. It is negative, unlike the key of a short string.
 constexpr Int128 long_string_key(std::int32_t entry) { return ~Int128{entry}; }
 constexpr bool is_long_string(Int128 key) { return key < 0; }
-/// Whether it can be a key of a text that lies in it.
+/// Returns whether it can be the key of a string that is stored in the key.
 constexpr bool is_short_string(Int128 key) { return key >= 0 && key >> 120 <= Int128{kMostInKey}; }
 constexpr std::int32_t entry_of_long(Int128 key) { return static_cast<std::int32_t>(~key); }
 
-/// Of a key that has them: they lie where it lies.
+/// Returns the string in a key. It refers to the key's memory.
 inline std::string_view short_string(const char* key) { return {key, static_cast<unsigned char>(key[kMostInKey])}; }
 inline std::string_view short_string(const Int128& key) { return short_string(reinterpret_cast<const char*>(&key)); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/string_table.cpp: strings are in blocks of memory that stay where they are.
+// sql/query/string_table.cpp: stores strings in chunks of memory that do not move.
 #include "sql/query/string_table.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::int32_t StringTable::append(std::string_view text) {
 }
 
 void StringTable::keep_memory_of(StringTable& others) {
-  // The last chunk stays the one that is being filled.
+  // The last chunk must remain the one that is being filled.
   chunks_.insert(chunks_.begin(), std::make_move_iterator(others.chunks_.begin()),
                  std::make_move_iterator(others.chunks_.end()));
   kept_ += others.kept_;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/totals.cpp: chunks wait until enough have come; then a thread merges a partition of them all, while that partition is in cache.
+// sql/query/totals.cpp: chunks wait until there are enough; then a thread merges one partition of all of them in cache.
 //
-// Where memory does not suffice, the largest partition is written to a temporary file, as far as it is merged, and what later chunks
-// have of it goes there unmerged. In the end such a partition is read from its front and merged in the same order, so its states have
-// the same bits. One that is too large even alone is divided by the next bits of the hashes, into a partition each.
+// If memory does not suffice, the merged groups of the largest partition are written to a temporary file. The groups of
+// later chunks in this partition are written unmerged. At the end, the partition is read from its beginning and merged
+// in the same order, so its states have the same bits. A partition that is too large on its own is divided by the next
+// bits of the hashes.
 #include "sql/query/totals.hpp"
 
 #include <fmt/format.h>
@@ -23,15 +24,16 @@
 namespace upsweep::query {
 namespace {
 
-// Groups from which on they are merged in partitions.
+// Number of groups from which they are merged in partitions.
 constexpr std::int64_t kMany = tuning::kGroups.partitioned_from;
-// Chunks that a partition waits for: its groups then come into the cache once for all of them.
+// Minimum number of chunks that a partition waits for. Its groups are then loaded into the cache only once for all of
+// them.
 constexpr std::size_t kMinWaiting = tuning::kGroups.least_waiting;
 constexpr std::int64_t kWaiting = tuning::kGroups.waiting;
 constexpr std::int64_t kMostWaiting = tuning::kGroups.most_waiting_bytes;
 
-// What of the memory allowed may be in use before groups go to a file: the rest is for what is not counted, the batches that
-// are read, say, and for vectors that grow.
+// The share of the allowed memory that may be used before groups are written to a file. The rest is for uncounted
+// memory, such as the batches being read, and for vectors that grow.
 constexpr std::int64_t at_work(std::int64_t most) { return most / 4 * 3; }
 constexpr std::uint64_t place(std::size_t chunk, std::int32_t group) {
   return (std::uint64_t{chunk} << 32) | static_cast<std::uint32_t>(group);
@@ -41,7 +43,7 @@ constexpr std::uint64_t place(std::size_t chunk, std::int32_t group) {
 
 Totals::Totals(const QueryPlan& plan, std::int64_t most_bytes, std::optional<std::string> spill_folder)
     : plan_(plan), few_(plan), most_bytes_(most_bytes), spill_folder_(std::move(spill_folder)) {
-  // One that somebody has named: better now than when the first groups are to go there, or never.
+  // A folder that the caller named is opened now, so that errors are reported before the first groups are written.
   if (spill_folder_ && !spill_folder_->empty()) begin_spilling();
 }
 
@@ -61,7 +63,7 @@ std::unique_ptr<Totals::FoldedChunk> Totals::ascending(const Groups& groups) {
   return chunk;
 }
 
-/// Whether its keys are greater than all before, of which the last may be the same.
+/// Returns whether the keys are greater than all earlier keys. The first key may be equal to the last earlier key.
 bool Totals::follows(const FoldedChunk& chunk) const {
   if (!chunk.ascends) return false;
   if (chunks_.empty()) return few_.count() == 0 && chunk.groups.count() >= kMany;
@@ -116,7 +118,7 @@ std::unique_ptr<Totals::FoldedChunk> Totals::divided(Groups& groups) {
 }
 
 void Totals::add(std::unique_ptr<FoldedChunk> chunk) {
-  if (plan_.grouped && !chunk->is_divided && chunk->groups.count() == 0) return;  // a batch of which no row is kept
+  if (plan_.grouped && !chunk->is_divided && chunk->groups.count() == 0) return;  // a batch in which no row is kept
   if (!is_divided_ && follows(*chunk)) return append(std::move(chunk));
   if (!chunk->is_divided) chunk_bytes_ -= std::exchange(chunk->bytes, 0);
   if (!is_divided_ && !chunk->is_divided && chunks_.empty()) {
@@ -132,7 +134,7 @@ void Totals::add(std::unique_ptr<FoldedChunk> chunk) {
   added_ = chunks_.size();
 }
 
-/// What there is becomes the first chunk.
+/// Converts the existing groups to the first chunks.
 void Totals::begin_partitions() {
   require_known_memory();
   for (Partition& partition : partitions_) partition.groups.emplace(plan_);
@@ -182,15 +184,15 @@ void Totals::merge_some(const std::atomic<bool>* stop) {
   }
 }
 
-/// Chunks that a partition waits for: where that is more, as many as take the memory of all groups, which then come into the cache once
-/// for as many bytes.
+/// Returns the number of chunks that a partition waits for. If all groups use more memory, more chunks wait, up to that
+/// memory. The groups are then loaded into the cache once per that number of bytes.
 std::size_t Totals::due() const {
   const std::int64_t each = std::max<std::int64_t>(last_bytes_, 1);
   const std::int64_t wanted = std::max<std::int64_t>(bytes_, kWaiting * each);
   return std::max(kMinWaiting, static_cast<std::size_t>(std::min(wanted, kMostWaiting) / each));
 }
 
-/// All that has been added, by the thread that has the partition.
+/// Merges all added chunks of a partition. The calling thread must hold the partition.
 void Totals::merge(int number) {
   Partition& partition = partitions_[static_cast<std::size_t>(number)];
   std::vector<FoldedChunk*> chunks;
@@ -262,32 +264,32 @@ void Totals::count_memory(Partition& partition) {
   if (!spill_folder_) refuse_memory();
 }
 
-/// In the end all partitions are there twice, as they are put together.
+/// At the end, all partitions exist twice, because they are joined.
 void Totals::refuse_memory() const {
   if (bytes_ <= most_bytes_ / 2) return;
   throw Error(
       Code::out_of_memory,
-      fmt::format("GROUP BY produces more groups than fit the memory: they take {} MB so far, twice as many are "
-                  "needed in the end, and there are {} MB: group by fewer columns, or query fewer rows at a time",
+      fmt::format("GROUP BY produces more groups than fit in memory: they use {} MB so far, twice that amount is "
+                  "needed at the end, and {} MB are allowed: group by fewer columns, or query fewer rows at a time",
                   bytes_ >> 20, most_bytes_ >> 20));
 }
 
-// ------------------------------------------------------------------------------------------------------- to and from a file
+// -------------------------------------------------------------------------------------------------- to and from a file
 
 void Totals::begin_spilling() { spilled_ = std::make_unique<SpilledPartitions>(plan_, *spill_folder_, loaded_); }
 
-/// The largest partitions, until enough is free.
+/// Writes the largest partitions to the file until enough memory is free.
 void Totals::spill_some() {
   if (!spill_folder_ || bytes() <= at_work(most_bytes_)) return;
   const std::unique_lock lock(spilling_, std::try_to_lock);
-  if (!lock) return;  // another thread does
+  if (!lock) return;  // another thread writes
   while (bytes() > at_work(most_bytes_)) {
     const auto size = [](const Partition& partition) {
       return partition.is_spilled ? std::int64_t{-1} : partition.bytes.load();
     };
     Partition& partition = *std::max_element(partitions_.begin(), partitions_.end(),
                                              [&](const Partition& a, const Partition& b) { return size(a) < size(b); });
-    if (partition.is_spilled) return;  // all are
+    if (partition.is_spilled) return;  // all are in the file
     if (spilled_ == nullptr) begin_spilling();
     const std::lock_guard merging(partition.merging);
     spill(partition);
@@ -358,7 +360,7 @@ void Totals::forget(int workers) {
   });
 }
 
-/// By all threads: to give memory back takes as long as to fill it.
+/// All threads take part, because freeing memory takes as long as filling it.
 void Totals::free_spare(int workers) {
   cpu::for_each_index(std::ssize(spare_), workers,
                       [&](std::int64_t i) { const Groups gone = std::move(spare_[static_cast<std::size_t>(i)]); });
@@ -410,13 +412,13 @@ std::int64_t Totals::count_before(std::uint64_t place, int workers) {
   return before;
 }
 
-// ---------------------------------------------------------------------------------------------------------- all, in memory
+// ------------------------------------------------------------------------------------------------------ all, in memory
 
 Groups Totals::take(int workers) && {
   if (ascend()) return joined_chunks(workers);
   if (!is_divided_) return std::move(few_);
   std::vector<Groups*> partitions;
-  std::vector<std::size_t> begin{0};  // of each chunk: where its groups are in all
+  std::vector<std::size_t> begin{0};  // for each chunk, the start of its groups among all groups
   begin.resize(chunks_.size() + 1);
   for (Partition& partition : partitions_) {
     partitions.push_back(&*partition.groups);
@@ -444,7 +446,8 @@ Groups Totals::joined_chunks(int workers) const {
   return joined(plan_, partitions, order, workers);
 }
 
-/// The groups whose first rows are in a chunk, in their order: each is put where its number says, as sorting takes ten times as long.
+/// Orders the groups whose first rows are in a chunk. Each is stored at the index of its number, because sorting takes
+/// ten times as long.
 void Totals::order_chunk(std::size_t chunk, std::span<GroupPlace> places) const {
   if (places.empty()) return;
   const std::uint64_t begin = place(chunk, 0);

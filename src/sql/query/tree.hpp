@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/tree.hpp: how PostgreSQL's parse tree is read, which libpg_query writes as JSON.
+// sql/query/tree.hpp: functions that read PostgreSQL's parse tree, which libpg_query writes as JSON.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace upsweep::query {
 
 using Json = nlohmann::json;
 
-/// The node's only member: its name says what it is.
+/// The node's only member, whose name is its type.
 struct Tagged {
   std::string tag;
   const Json& body;
@@ -27,14 +27,14 @@ inline int location_of(const Json& body, int otherwise) {
 
 inline std::string string_of(const Json& node) { return node.at("String").value("sval", ""); }
 
-/// Whether the node is such a one, or any below it.
+/// Returns whether `is` is true for the node or any node below it.
 template <class Is>
 bool has(const Json& node, const Is& is) {
   return is(node) || (node.is_structured() &&
                       std::any_of(node.begin(), node.end(), [&](const Json& child) { return has(child, is); }));
 }
 
-/// Where in the tree a clause begins: its first location; 0 where it has none.
+/// Returns the location of a clause: the first location in its tree, 0 if there is none.
 inline int first_location(const Json& node) {
   int location = -1;
   (void)has(node, [&](const Json& n) {
@@ -44,7 +44,7 @@ inline int first_location(const Json& node) {
   return std::max(location, 0);
 }
 
-/// The name of a function that is called, without a schema.
+/// Returns the name of the called function, without a schema.
 inline std::string function_name(const Json& call) { return string_of(call.at("funcname").back()); }
 
 }  // namespace upsweep::query

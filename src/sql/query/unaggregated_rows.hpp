@@ -17,18 +17,19 @@
 
 namespace upsweep::query {
 
-/// Groups are divided into this many partitions by the first bits of their hashes, and each of these by the next bits.
+/// Groups are divided into this many partitions by the first bits of their hashes. Each partition may be divided again
+/// by the next bits.
 inline constexpr int kPartitionBits = 6;
 inline constexpr int kPartitions = 1 << kPartitionBits;
 constexpr int partition_of(std::uint64_t hash, int depth = 0) {
   return static_cast<int>((hash << (kPartitionBits * depth)) >> (64 - kPartitionBits));
 }
 
-/// Where nearly each row is a group by itself, it does not pay to look for groups. A row has its hash, its keys, none of which is NULL,
-/// the values that are summed (of floats their bits), and its place among the rows of a batch.
+/// If nearly every row is a separate group, searching for groups does not pay off. A row contains its hash, its keys,
+/// the values to be summed (for floats, their bits), and its place among the rows of a batch. No key is NULL.
 class UnaggregatedRows {
  public:
-  /// `are_text`: of each key whether it is text, which takes two words of a row.
+  /// `are_text`: whether each key is text, which takes two words of a row.
   UnaggregatedRows(const std::vector<std::uint8_t>& are_text, std::size_t sums) {
     for (const std::uint8_t is_text : are_text) {
       key_at_.push_back(width_);
@@ -48,7 +49,7 @@ class UnaggregatedRows {
       all += partition.words.capacity() * sizeof(std::uint64_t) + partition.letters.capacity();
     return static_cast<std::int64_t>(all);
   }
-  /// The memory is kept.
+  /// Removes all rows but keeps the allocated memory.
   void clear() {
     for (Partition& partition : partitions_) {
       partition.words.clear();
@@ -57,18 +58,19 @@ class UnaggregatedRows {
     count_ = 0;
     letters_ = 0;
   }
-  /// For so many rows in all, of which partitions have about the same: vectors that grow are copied, and touch twice the pages.
+  /// Reserves memory for a total number of rows, about equally distributed over the partitions. Vectors that grow are
+  /// copied, and touch twice the pages.
   void reserve_for(std::int64_t rows) {
     const auto each = static_cast<std::size_t>(rows / kPartitions);
     for (Partition& partition : partitions_) partition.words.reserve((each + each / 8) * width_);
   }
-  /// Whether so many rows more fit, and letters of longer strings.
+  /// Returns whether this number of rows and bytes of longer strings still fits.
   [[nodiscard]] bool has_capacity_for(std::size_t rows, std::size_t letters) const {
     return rows <= static_cast<std::size_t>(kMostRows - count_) &&
            letters <= std::numeric_limits<std::uint32_t>::max() - letters_;
   }
 
-  /// Adds rows of these hashes; what else they have is to be written where `rows` then says, before further ones are added.
+  /// Adds rows with these hashes. The caller must write the other words to `rows` before it adds further rows.
   void add(std::span<const std::uint64_t> hashes, std::uint64_t** rows) {
     std::array<std::size_t, kPartitions> more = {};
     std::array<std::uint64_t*, kPartitions> next;
@@ -89,7 +91,7 @@ class UnaggregatedRows {
   [[nodiscard]] const std::uint64_t* row(int partition, std::int64_t i) const {
     return partitions_[static_cast<std::size_t>(partition)].words.data() + static_cast<std::size_t>(i) * width_;
   }
-  /// All of them by their places.
+  /// Returns all rows, ordered by their places.
   [[nodiscard]] std::vector<const std::uint64_t*> in_order() const {
     std::vector<const std::uint64_t*> rows(static_cast<std::size_t>(count_));
     for (int partition = 0; partition < kPartitions; ++partition) {
@@ -98,7 +100,7 @@ class UnaggregatedRows {
     return rows;
   }
 
-  /// The bits of it that choose partitions and slots.
+  /// Returns the bits of the hash that select partitions and slots.
   static std::uint64_t hash(const std::uint64_t* row) { return row[0] & ~kPlaceMask; }
   static std::uint64_t place(const std::uint64_t* row) { return row[0] & kPlaceMask; }
   template <class Word>
@@ -113,7 +115,7 @@ class UnaggregatedRows {
   void set_short_string(std::uint64_t* row, std::size_t k, Int128 key) const {
     std::memcpy(this->key(row, k), &key, sizeof key);
   }
-  /// The key of a longer text is where its letters are, and a second word that no short one has.
+  /// Stores a longer string as a key: the position of its bytes, and a second word that no short string has.
   void set_long_string(std::uint64_t* row, std::size_t k, std::string_view text) {
     auto& [words, letters, used] = partitions_[static_cast<std::size_t>(partition_of(hash(row)))];
     const std::size_t at = used;
@@ -127,7 +129,7 @@ class UnaggregatedRows {
   [[nodiscard]] bool is_long(const std::uint64_t* row, std::size_t k) const {
     return this->key(row, k)[1] == ~std::uint64_t{0};
   }
-  /// Of a short text.
+  /// Returns the key of a short string.
   [[nodiscard]] Int128 string_key(const std::uint64_t* row, std::size_t k) const {
     Int128 key = 0;
     std::memcpy(&key, this->key(row, k), sizeof key);
@@ -143,10 +145,10 @@ class UnaggregatedRows {
   struct Partition {
     detail::Unwritten<std::uint64_t> words;
     detail::Unwritten<char> letters;
-    std::size_t used = 0;  ///< of these
+    std::size_t used = 0;  ///< bytes of `letters` in use
   };
 
-  // The lower bits of a hash, which choose no slot, give their bits to the row's place: one word less to write.
+  // The lower bits of a hash, which select no slot, store the row's place. This saves one word per row.
   static constexpr std::int64_t kMostRows = std::int64_t{1} << kUnusedHashBits;
   static constexpr std::uint64_t kPlaceMask = kMostRows - 1;
   static_assert(kMostRows >= kBatchRows);
@@ -155,7 +157,7 @@ class UnaggregatedRows {
   std::size_t values_at_ = 0;
   std::size_t width_ = 1;  ///< words of a row
   std::int64_t count_ = 0;
-  std::size_t letters_ = 0;  ///< of all partitions
+  std::size_t letters_ = 0;  ///< bytes of strings of all partitions
   std::array<Partition, kPartitions> partitions_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/unaggregated_writer.cpp: decides by the first rows of a batch, then writes hashes, keys and summed values.
+// sql/query/unaggregated_writer.cpp: decides from the first rows of a batch; then writes hashes, keys and summed
+// values.
 #include "sql/query/unaggregated_writer.hpp"
 
 #include <algorithm>
@@ -12,9 +13,10 @@
 namespace upsweep::query {
 namespace {
 
-// Rows of a batch from which its number of groups is estimated: among n rows of G groups some n * n / 2G were seen before. With more
-// groups than kApart the batch's other rows are not looked for: this is done where partitions are merged. Whether groups may stay
-// cached, which are many more, takes more rows.
+// The first rows of a batch, from which its number of groups is estimated. Among n rows of G groups, about n * n / 2G
+// are in groups that were seen before. With more groups than kApart, the groups of the batch's other rows are found
+// when partitions are merged. The decision whether groups may stay cached needs more rows, because it concerns many
+// more groups.
 constexpr std::int64_t kTried = tuning::kGroups.tried;
 constexpr std::int64_t kTriedCached = tuning::kGroups.tried_cached;
 constexpr std::int64_t kApart = tuning::kGroups.apart;
@@ -97,8 +99,8 @@ bool UnaggregatedWriter::write(Groups& groups, Evaluator& evaluator, const std::
   return true;
 }
 
-/// Computes the hashes of keys, as Groups::hash_of_key() does, and keys of strings; of a long one only that it is long. Returns the
-/// letters of long ones.
+/// Computes the hashes of keys, like Groups::hash_of_key(), and the keys of strings. For a long string, only its kind
+/// is stored. Returns the bytes of long strings.
 std::size_t UnaggregatedWriter::load_keys(Evaluator& evaluator, std::size_t rows) {
   const Secret by = secret();
   hashes_.assign(kBlock, 0);
@@ -132,7 +134,7 @@ std::size_t UnaggregatedWriter::load_keys(Evaluator& evaluator, std::size_t rows
   return letters;
 }
 
-/// Writes keys to where written_ says.
+/// Writes the keys to the rows in written_.
 void UnaggregatedWriter::write_keys(UnaggregatedRows& unaggregated, Evaluator& evaluator, std::size_t rows) {
   std::uint64_t* const* const at = written_.data();
   const Int128* keys = strings_.data();
