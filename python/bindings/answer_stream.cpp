@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/answer_stream.cpp: columns made into Arrow's buffers, which the stream's chunk owns.
+// bindings/answer_stream.cpp: converts columns to Arrow buffers, which the stream's chunk owns.
 #include "answer_stream.hpp"
 
 #include <algorithm>
@@ -31,21 +31,21 @@ struct Column {
   std::string format;
   std::int64_t nulls = 0;
   Bytes validity = {};
-  Bytes values = {};  // of text the offsets
+  Bytes values = {};  // for text the offsets
   Bytes letters = {};
 };
 
-/// As many bytes as it takes, none of which is written.
+/// Resizes `bytes` to `count` elements without initializing them.
 template <class T>
 T* elements(Bytes& bytes, std::size_t count) {
   bytes.resize(count * sizeof(T));
   return reinterpret_cast<T*>(bytes.data());
 }
 
-/// Bytes that a thread is worth waking for.
+/// Minimum number of bytes for which waking a thread is worth its cost.
 constexpr std::int64_t kLeastBytes = 1 << 20;
 
-/// A bit for each row.
+/// Returns one bit per row.
 template <class IsSet>
 Bytes bits_of(std::size_t rows, const IsSet& is_set) {
   Bytes bits((rows + 7) / 8, std::byte{0});
@@ -58,7 +58,7 @@ Bytes bits_of(std::size_t rows, const IsSet& is_set) {
   return bits;
 }
 
-/// By all threads where they are many: it is memory that is written for the first time.
+/// Copies values, with all threads if there are many: this is the first write to the memory.
 template <class To, class From>
 void copy(const From& values, To* to) {
   cpu::for_each_work_unit(std::ssize(values), kLeastBytes / std::int64_t{sizeof(To)}, 0, [&](cpu::WorkUnit unit) {
@@ -77,7 +77,7 @@ void add_exact(const AnswerColumn& from, Column& column) {
   copy<To>(from.wide, column.values);
 }
 
-/// Whether all are from `least` on up to `greatest`; of those that are NULL the value is 0.
+/// Whether all values are from `least` to `greatest`. The value of a NULL is 0.
 bool are_within(const AnswerColumn& from, Int128 least, Int128 greatest) {
   std::atomic<bool> are{true};
   cpu::for_each_work_unit(
@@ -92,8 +92,8 @@ bool are_within(const AnswerColumn& from, Int128 least, Int128 greatest) {
 void add_wide(const AnswerColumn& from, int scale, Column& column) {
   constexpr Int128 kBound = expression::power_of_ten(expression::kMostDigits);
   if (!are_within(from, -kBound + 1, kBound - 1)) {
-    throw Error(Code::overflow, "column '" + column.name + "' has integers of more than 38 digits, more than a " +
-                                    "column of Arrow's holds: to_dict() and rows() have them");
+    throw Error(Code::overflow, "column '" + column.name + "' has integers of more than 38 digits, which do not " +
+                                    "fit an Arrow column: use to_dict() or rows()");
   }
   column.format = "d:38," + std::to_string(scale);
   add_exact<Int128>(from, column);
@@ -114,7 +114,7 @@ void add_integers(const AnswerColumn& from, Column& column) {
 void add_text(const AnswerColumn& from, Column& column) {
   column.format = "u";
   if (!std::in_range<std::int32_t>(from.letters.size())) {
-    throw Error(Code::overflow, "column '" + column.name + "' has more than 2 GiB of text: rows() have it");
+    throw Error(Code::overflow, "column '" + column.name + "' has more than 2 GiB of text: use rows()");
   }
   auto* const offsets = elements<std::int32_t>(column.values, from.ends.size() + 1);
   offsets[0] = 0;
@@ -169,7 +169,7 @@ std::vector<Column> columns_of(const Answer& answer) {
   return all;
 }
 
-/// An array or schema with what it points to. A child is released by its parent, or by who has taken it from there.
+/// An array or schema with everything it points to. A child is released by its parent, or by whoever has moved it out.
 template <class T>
 struct Made {
   std::shared_ptr<const Columns> columns;
@@ -177,7 +177,7 @@ struct Made {
   std::vector<T*> pointers;
   std::array<const void*, 3> buffers{};
 
-  /// Puts it after `top`, which is filled but for its children.
+  /// Attaches it to `top`, which is complete except for its children.
   static void hand_over(std::unique_ptr<Made> made, T& top) {
     for (T& child : made->children) made->pointers.push_back(&child);
     top.n_children = std::ssize(made->pointers);

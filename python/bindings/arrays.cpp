@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/arrays.cpp: the only place that knows NumPy's C functions.
+// bindings/arrays.cpp: the only file that uses NumPy's C functions.
 #include "arrays.hpp"
 
 #include <optional>
@@ -48,7 +48,8 @@ bool is_movable(char kind, npy_intp size) {
   return kKinds.find(kind) != std::string_view::npos && upsweep::detail::is_moved_size(static_cast<std::size_t>(size));
 }
 
-/// An invalid object, and no exception, where NumPy refuses. Throws nanobind::python_error where Python is to end.
+/// Returns an invalid object, without an exception, if NumPy refuses. Throws nanobind::python_error if Python must
+/// exit.
 nb::object made_or_nothing(PyObject* array) {
   if (array == nullptr) {
     if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw nb::python_error();
@@ -58,11 +59,12 @@ nb::object made_or_nothing(PyObject* array) {
 }
 
 constexpr int kPlain = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
-/// Elements that short calls copy. Should another argument leave the call to Python, these are copied twice.
+/// Maximum number of elements that short calls copy. They are copied twice if another argument leaves the call to
+/// Python.
 constexpr npy_intp kMostCopied = 1 << 16;
 
-/// Lists of numbers as NumPy has them. Integers must not have become floats, as those of 64 bits of both signs do: that is
-/// certain where the first element is a float.
+/// Converts a list of numbers with NumPy. Integers must not become floats, as 64-bit integers of both signs do; this is
+/// certain only if the first element is a float.
 nb::object array_of_list(PyObject* list) {
   if (PySequence_Size(list) > kMostCopied) return {};
   nb::object array = made_or_nothing(PyArray_FromAny(list, nullptr, 0, 0, kPlain | NPY_ARRAY_ENSUREARRAY, nullptr));
@@ -76,8 +78,7 @@ nb::object array_of_list(PyObject* list) {
 }
 
 [[noreturn]] void refuse(nb::handle object, const char* what) {
-  const std::string text = std::string(what) +
-                           ": an array of one dimension whose elements lie side by side is needed, not " +
+  const std::string text = std::string(what) + ": a contiguous array of one dimension is needed, not " +
                            nb::type_name(object.type()).c_str();
   throw nb::type_error(text.c_str());
 }
@@ -112,7 +113,7 @@ nb::object plain_copy(nb::handle object) {
   if (!PyArray_CheckExact(object.ptr())) return {};
   auto* const array = reinterpret_cast<PyArrayObject*>(object.ptr());
   if ((!PyArray_ISNUMBER(array) && !PyArray_ISBOOL(array)) || PyArray_SIZE(array) > kMostCopied) return {};
-  PyArray_Descr* const descr = PyArray_DescrFromType(PyArray_TYPE(array));  // in native byte order; it is given away
+  PyArray_Descr* const descr = PyArray_DescrFromType(PyArray_TYPE(array));  // in native byte order; the call owns it
   return made_or_nothing(PyArray_FromArray(array, descr, kPlain));
 }
 
@@ -149,7 +150,7 @@ nb::object new_array(std::span<const std::int64_t> shape, ElementKind kind) {
 nb::object new_array_like(nb::handle array, std::int64_t n) {
   const npy_intp shape[] = {n};
   PyArray_Descr* const descr = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(array.ptr()));
-  Py_INCREF(reinterpret_cast<PyObject*>(descr));  // which the new array takes
+  Py_INCREF(reinterpret_cast<PyObject*>(descr));  // the new array steals a reference
   PyObject* const made = PyArray_Empty(1, shape, descr, 0);
   if (made == nullptr) throw nb::python_error();
   return nb::steal(made);
@@ -163,7 +164,7 @@ Elements elements_of_new(nb::handle array) {
 
 nb::object new_scalar(const void* element, ElementKind kind) {
   PyArray_Descr* const descr = PyArray_DescrFromType(numpy_type_of(kind));
-  PyObject* const scalar = PyArray_Scalar(const_cast<void*>(element), descr, nullptr);  // which copies it
+  PyObject* const scalar = PyArray_Scalar(const_cast<void*>(element), descr, nullptr);  // copies the element
   Py_DECREF(reinterpret_cast<PyObject*>(descr));
   if (scalar == nullptr) throw nb::python_error();
   return nb::steal(scalar);

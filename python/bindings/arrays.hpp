@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/arrays.hpp: arrays, masks and lists as Python hands them to the library: views, which copy nothing.
+// bindings/arrays.hpp: arrays, masks and lists from Python as arguments of the library: views without a copy.
 //
-// upsweep's Python modules have made them simple before: an array is a NumPy array of one dimension whose elements lie side by
-// side in native byte order, or an Elements, which says where such ones lie on a GPU. TypeError for anything else.
+// upsweep's Python modules have simplified them already. An array is a one-dimensional, contiguous NumPy array in
+// native byte order, or an Elements, which describes such an array on a GPU. Anything else is a TypeError.
 #pragma once
 
 #include <cstdint>
@@ -23,42 +23,43 @@
 
 namespace upsweep::python {
 
-/// Elements side by side at an address.
+/// Contiguous elements at an address.
 struct Elements {
   void* data = nullptr;
   std::int64_t length = 0;
-  Type type = Type::custom;  ///< of booleans uint8, which is how they are stored
-  int size = 0;              ///< bytes of each
+  Type type = Type::custom;  ///< for booleans uint8, which is how they are stored
+  int size = 0;              ///< bytes per element
   bool is_writable = false;
   bool is_boolean = false;
-  bool is_movable =
-      false;  ///< known of NumPy's arrays: of a size that is moved, and without pointers to Python's objects
-  std::span<const std::int64_t> shape = {};  ///< of a NumPy array, as long as that lives
+  bool is_movable = false;  ///< for NumPy arrays: of a size that can be moved, without pointers to Python objects
+  std::span<const std::int64_t> shape = {};  ///< of a NumPy array, valid while the array exists
 
   [[nodiscard]] std::int64_t bytes() const { return length * size; }
 };
 
-/// A bitmap's booleans: bits of an array of bytes.
+/// The booleans of a bitmap, which are bits of an array of bytes.
 struct Bits {
   Elements bytes = {};
   std::int64_t length = 0;
   std::int64_t first_bit = 0;
 };
 
-/// Makes NumPy's C functions known to this module.
+/// Imports NumPy's C functions into this module.
 void import_numpy();
 
-/// Whether it is a NumPy array as above, then described in `elements`; subclasses are none. `any_shape`: not only of one dimension.
+/// Whether it is a NumPy array as described above, but not of a subclass; if so, describes it in `elements`.
+/// `any_shape`: allows any number of dimensions.
 bool is_plain_array(nanobind::handle object, Elements& elements, bool any_shape = false);
-/// A NumPy array as above with the elements of one that is strided or byte-swapped, or of a list or tuple of numbers; an invalid
-/// object where there is none that NumPy makes without a doubt about its type, or where it is longer than short calls' arguments.
+/// Returns a NumPy array as described above with the elements of a strided or byte-swapped array, or of a list or tuple
+/// of numbers. Returns an invalid object if the type of the NumPy array would be uncertain, or if the argument is
+/// longer than those of short calls.
 nanobind::object plain_copy(nanobind::handle object);
-/// The same elements as another type, or an invalid object where that does not hold all of them.
+/// Returns the same elements as another type, or an invalid object if that type cannot represent all of them.
 nanobind::object plain_cast(nanobind::handle array, Type type);
-/// The number that a dtype names: NumPy's, a string, or a class of scalars.
+/// Returns the element type that a dtype names: a NumPy dtype, a string, or a class of scalars.
 std::optional<Type> number_named(nanobind::handle dtype);
 
-/// What elements of a result are: booleans are stored as uint8.
+/// The type of a result's elements: booleans are stored as uint8.
 struct ElementKind {
   Type type = Type::custom;
   bool is_boolean = false;
@@ -66,22 +67,22 @@ struct ElementKind {
   bool operator==(const ElementKind&) const = default;
 };
 
-/// A new NumPy array of n elements of that type, not initialized.
+/// Returns a new NumPy array of n elements of that type, not initialized.
 nanobind::object new_array(std::int64_t n, Type type);
-/// The same of any shape.
+/// Returns a new NumPy array of any shape, not initialized.
 nanobind::object new_array(std::span<const std::int64_t> shape, ElementKind kind);
-/// The same of another NumPy array's elements.
+/// Returns a new NumPy array of n elements with the element type of `array`, not initialized.
 nanobind::object new_array_like(nanobind::handle array, std::int64_t n);
-/// The elements of an array that was made by these.
+/// Returns the elements of an array that one of these functions has created.
 Elements elements_of_new(nanobind::handle array);
-/// One element as a scalar of NumPy's.
+/// Returns one element as a NumPy scalar.
 nanobind::object new_scalar(const void* element, ElementKind kind);
 
-/// Throws nanobind::type_error, naming `what`.
+/// Returns the elements of an array. Throws nanobind::type_error, which names `what`.
 Elements elements_of(nanobind::handle object, const char* what);
 dynamic::ConstArray input(nanobind::handle object, const char* what);
 dynamic::Array output(nanobind::handle object, const char* what);
-/// An output of exactly that type.
+/// Returns an output of exactly that type.
 template <class T>
 T* output_of(nanobind::handle object, const char* what) {
   const dynamic::Array array = output(object, what);
@@ -89,21 +90,22 @@ T* output_of(nanobind::handle object, const char* what) {
   return static_cast<T*>(array.data);
 }
 
-/// One element of the output's type in the host's memory, or null for None.
+/// Returns one element of the output's type in host memory, or null for None.
 const void* initial_of(nanobind::handle initial, Type type);
-/// Throws Error invalid_argument.
+/// Returns the operator of that name. Throws Error invalid_argument.
 Operator operator_named(std::string_view op);
 
-/// None: no mask. An array of bytes, or Bits.
+/// Converts a mask: None (no mask), an array of bytes, or Bits.
 Mask mask_of(nanobind::handle object, const char* what);
-/// Offsets; a tuple (starts, stops) of arrays; a tuple (count, size) of integers. `valid`: as mask_of has it.
+/// Converts lists: offsets, a tuple (starts, stops) of arrays, or a tuple (count, size) of integers. `valid`: as for
+/// mask_of.
 Lists lists_of(nanobind::handle object, nanobind::handle valid);
-/// Pairs (content, out).
+/// Converts pairs (content, out).
 std::vector<ContentColumn> columns_of(const nanobind::list& pairs);
-/// The columns' outputs, one array for each.
+/// Sets the columns' outputs, one array per column.
 void set_outputs(std::vector<ContentColumn>& columns, const nanobind::list& outputs);
 
-/// f(pointer) with bounds of lists as their own type. Throws Error unsupported_type.
+/// Calls f(pointer) with bounds of lists, as a pointer of their type. Throws Error unsupported_type.
 template <class F>
 auto visit_bounds(const dynamic::ConstArray& array, F&& f) {
   if (array.type == Type::int32) return f(static_cast<const std::int32_t*>(array.data));

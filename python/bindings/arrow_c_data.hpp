@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/arrow_c_data.hpp: Arrow's C data and stream interfaces, as their specification declares them, and who gives them back.
+// bindings/arrow_c_data.hpp: Arrow's C data and stream interfaces, as specified, and an owner that releases them.
 #pragma once
 
 #include <cstdint>
 
-// https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html; the guards are theirs.
+// https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html, including their guards.
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 
@@ -60,7 +60,7 @@ struct ArrowArrayStream {
 
 namespace upsweep::python {
 
-/// One of these that was handed over, given back when this goes.
+/// Owns one of these structs and releases it in its destructor.
 template <class T>
 struct Held {
   T value{};

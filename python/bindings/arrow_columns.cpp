@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/arrow_columns.cpp: what Arrow's formats are given out as, and elements that do not lie as they are computed with.
+// bindings/arrow_columns.cpp: converts Arrow formats to column types, and elements that cannot be used in place.
 #include "arrow_columns.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using io::kMostDigits;
 
 constexpr std::int32_t kNull = -1;
 
-// What Arrow calls the others, by how their formats begin. Units are the letter that follows.
+// Arrow's names of unsupported types, by the start of their formats. The letter that follows is the unit.
 constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
     {"+s", "struct"},
     {"+l", "list"},
@@ -58,8 +58,8 @@ std::string name_of(std::string_view format) {
   return std::string(other == std::end(kOthers) ? format : other->second);
 }
 
-// The name of the extension type that the metadata of a field give it, in Arrow's binary format: a number of pairs of a key and a
-// value, each a length and bytes; empty where there is none.
+// Returns the name of the extension type in a field's metadata, or an empty string if there is none. The metadata are
+// in Arrow's binary format: a number of pairs of a key and a value, each a length and bytes.
 std::string extension_of(const char* metadata) {
   if (metadata == nullptr) return {};
   const auto number = [&] {
@@ -98,7 +98,7 @@ bool set_decimal(ColumnType& type, std::string_view format) {
   if (precision > kMostDigits || scale < 0 || scale > kMostDigits) return false;
   type.field.kind = ValueKind::decimal;
   type.field.scale = scale;
-  // Those of 128 bits stay where they lie: queries hold in 64 what fits, of the rows that they look at.
+  // 128-bit decimals are used in place: queries convert the values that fit to 64 bits, for the rows that they read.
   const bool in_64 = bits == 64 || (bits == 256 && precision <= kInt64Digits);
   type.field.storage = bits == 32 ? Storage::int32 : in_64 ? Storage::int64 : Storage::int128;
   type.width = bits / 8;
@@ -106,7 +106,7 @@ bool set_decimal(ColumnType& type, std::string_view format) {
   return bits == 32 || bits == 64 || bits == 128 || bits == 256;
 }
 
-// False for a type that is not computed with.
+// Returns false for an unsupported type.
 bool set_type(ColumnType& type, std::string_view format) {
   if (format.starts_with("d:")) return set_decimal(type, format);
   const io::ArrowType* const known = io::arrow_type_of(format);
@@ -133,7 +133,7 @@ std::uint8_t* allocate(std::int64_t bytes, io::Memory& memory) {
 
 std::uint8_t* allocate_bits(std::int64_t rows, io::Memory& memory) { return allocate((rows + 7) / 8, memory); }
 
-// Those of the ranges for which of(range, i) holds.
+// Returns a bitmap of the rows of all ranges for which of(range, i) is true.
 template <class Of>
 const std::uint8_t* bits_of(const std::vector<ChunkRange>& ranges, std::int64_t rows, io::Memory& memory, Of of) {
   std::uint8_t* const bits = allocate_bits(rows, memory);
@@ -146,7 +146,7 @@ const std::uint8_t* bits_of(const std::vector<ChunkRange>& ranges, std::int64_t 
   return bits;
 }
 
-// Which rows are NULL, where they lie if they are one range.
+// Passes the validity bitmap, in place if there is one range.
 void pass_validity(const std::vector<ChunkRange>& ranges, std::int64_t rows, io::Memory& memory, ColumnData& data) {
   const auto has_validity = [](const ChunkRange& range) { return range.validity() != nullptr; };
   if (std::none_of(ranges.begin(), ranges.end(), has_validity)) return;
@@ -165,7 +165,7 @@ const std::uint8_t* at(const ArrowArray& array, std::int64_t element, std::int64
   return static_cast<const std::uint8_t*>(array.buffers[1]) + element * width;
 }
 
-// Rows that are NULL may hold what does not fit.
+// Converts the rows of a range. Rows that are NULL may contain values that do not fit.
 void convert(const ColumnType& type, const ChunkRange& range, std::int64_t first_row, std::uint8_t* to) {
   const std::int64_t width = width_of(type.field.storage) / 8;
   const std::uint8_t* const from = at(*range.array, range.first, type.width);
@@ -214,13 +214,13 @@ ColumnData nulls_column(std::int64_t rows, io::Memory& memory) {
 
 // ---------------------------------------------------------------------------------------------------- dictionaries
 
-// All entries of a range's dictionary.
+// Returns all entries of a range's dictionary.
 ChunkRange entries_of(const ChunkRange& range) {
   const ArrowArray* const dictionary = range.array->dictionary;
   return {range.chunk, dictionary, dictionary->offset, dictionary->length};
 }
 
-// each(row, entry) for the rows of all ranges; entry: -1 where it is NULL. Throws malformed for an index that is past
+// Calls each(row, entry) for the rows of all ranges; entry is -1 for NULL. Throws malformed for an index that is past
 // the end.
 template <class Each>
 void visit_entries(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t first_row, Each each) {
@@ -246,7 +246,7 @@ void visit_entries(const ColumnType& type, const std::vector<ChunkRange>& ranges
   }
 }
 
-// Entries as they are computed with, of each array that ranges point to.
+// Decodes dictionary entries to their computed form, for each array that the ranges point to.
 ColumnData decoded_numbers(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t rows,
                            std::int64_t first_row, io::Memory& memory) {
   const std::int64_t width = width_of(type.field.storage) / 8;
@@ -270,7 +270,7 @@ ColumnData decoded_numbers(const ColumnType& type, const std::vector<ChunkRange>
 // ------------------------------------------------------------------------------------------------------------ text
 
 [[noreturn]] void throw_damaged(const std::string& name) {
-  throw Error(Code::malformed, name + ": its texts do not lie where its array says");
+  throw Error(Code::malformed, name + ": its texts are not within the buffers of its array");
 }
 
 template <class Offset>
@@ -283,7 +283,7 @@ std::string_view text_between(const ArrowArray& array, std::int64_t element, con
 
 std::string_view viewed_text(const ArrowArray& array, std::int64_t element, const std::string& name) {
   constexpr std::int32_t kInline = 12;
-  constexpr int kFixedBuffers = 3;  // validity and views, and at the end how long the others are
+  constexpr int kFixedBuffers = 3;  // validity and views, and the last one: the lengths of the other buffers
   struct View {
     std::int32_t length;
     std::int32_t prefix;
@@ -307,7 +307,8 @@ std::string_view text_at(TextLayout layout, const ArrowArray& array, std::int64_
   return viewed_text(array, element, name);
 }
 
-// Indices of a range's texts from row `row` of the table on; of NULLs 0.
+// Adds the texts of a range to the vocabulary and writes their indices; `row` is the table's row. The index of NULL is
+// 0.
 void add_texts(const ChunkRange& range, TextLayout layout, const std::string& name, std::int64_t row,
                io::Vocabulary& vocabulary, std::int32_t* to) {
   vocabulary.memory.push_back(range.chunk);
@@ -318,7 +319,7 @@ void add_texts(const ChunkRange& range, TextLayout layout, const std::string& na
   }
 }
 
-// As many as a group's table of entries holds, and as many letters; NULLs have the first.
+// Maximum number of texts, and of their bytes: what a group's table of entries holds. NULLs have the first entry.
 constexpr std::size_t kMostKept = 1 << 14;
 constexpr std::size_t kMostKeptBytes = 1 << 20;
 
@@ -334,7 +335,7 @@ std::vector<std::int32_t> translated(const ChunkRange& entries, TextLayout layou
   return indices;
 }
 
-// Every index, of NULL rows too, is within it.
+// Returns the vocabulary as a dictionary that contains every index, also those of NULL rows.
 std::shared_ptr<const Dictionary> dictionary_of(const std::shared_ptr<io::Vocabulary>& vocabulary) {
   if (vocabulary->words.empty()) vocabulary->words.emplace_back();
   return {vocabulary, &vocabulary->words};
@@ -364,7 +365,7 @@ bool is_same(const ArrowArray& a, const ArrowArray& b) {
          std::equal(a.buffers, a.buffers + a.n_buffers, b.buffers);
 }
 
-// The indices where they lie, if they can be used there: none is past the dictionary, also in rows that are NULL.
+// Returns the indices in place if they can be used: none is past the dictionary, also not in rows that are NULL.
 const std::int32_t* in_place(const ColumnType& type, const ChunkRange& range, const Translation& translation) {
   if (!translation.same || *type.indices != Type::int32) return nullptr;
   const std::int32_t* const indices = static_cast<const std::int32_t*>(range.array->buffers[1]) + range.first;
@@ -428,7 +429,7 @@ ColumnType column_type(const ArrowSchema& schema) {
   if (is_encoded) {
     const ColumnType indices = column_type("", schema.format);
     type.indices = element_type(indices.field.storage);
-    // Of dictionaries, those of text and of numbers.
+    // Only dictionaries of text and of numbers are supported.
     const bool decodable =
         type.field.storage != Storage::bit && !type.all_null && schema.dictionary->dictionary == nullptr;
     if (type.field.unsupported.empty() && !decodable) {
@@ -436,7 +437,7 @@ ColumnType column_type(const ArrowSchema& schema) {
     }
     type.field.has_own_order = (schema.flags & kArrowFlagDictionaryOrdered) != 0;
   }
-  // Elements of another meaning than those of the type that stores them. JSON is text.
+  // Extension types, whose elements have another meaning than their storage type. JSON is text.
   const std::string extension = extension_of(schema.metadata);
   if (!extension.empty() && extension != "arrow.json") type.field.unsupported = "extension<" + extension + ">";
   return type;
@@ -444,7 +445,7 @@ ColumnType column_type(const ArrowSchema& schema) {
 
 namespace {
 
-// The same of an array that is no dictionary's index.
+// As misfit_of, for an array that is not a dictionary's index.
 std::string misfit_of_values(const ColumnType& type, const ArrowArray& array) {
   constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
   const std::int64_t fewest = type.all_null ? 0 : type.text == TextLayout::none ? 2 : 3;
@@ -501,7 +502,7 @@ std::shared_ptr<const Translation> LastDictionary::translation(const ChunkRange&
   const auto made = std::make_shared<Translation>();
   made->array = array;
   made->vocabulary = std::make_shared<io::Vocabulary>();
-  made->vocabulary->memory.push_back(range.chunk);  // also where it has no entries
+  made->vocabulary->memory.push_back(range.chunk);  // also if it has no entries
   made->indices = translated(entries_of(range), layout, name, *made->vocabulary);
   made->same = true;
   for (std::size_t i = 0; i < made->indices.size(); ++i) {
@@ -515,7 +516,7 @@ std::shared_ptr<const Translation> LastDictionary::translation(const ChunkRange&
 std::int32_t KeptTexts::entry(std::string_view text, const std::string& name, std::int64_t row) {
   const std::int32_t entry = vocabulary_.find_or_add(text, name, row);
   if (static_cast<std::size_t>(entry) == letters_->size()) {
-    are_many_ = true;  // until it is copied: should that fail, all are forgotten
+    are_many_ = true;  // until it is copied: if that fails, all are discarded
     if (letters_->size() == kMostKept || bytes_ + text.size() > kMostKeptBytes) return entry;
     vocabulary_.words.back() = letters_->emplace_back(text);
     bytes_ += text.size();
@@ -552,7 +553,7 @@ std::shared_ptr<const Dictionary> KeptTexts::add(const std::vector<ChunkRange>& 
 
 std::unique_ptr<KeptTexts> KeptTextsPool::take() {
   const std::lock_guard lock(mutex_);
-  free_.reserve(free_.size() + static_cast<std::size_t>(++taken_));  // giving them back needs no memory then
+  free_.reserve(free_.size() + static_cast<std::size_t>(++taken_));  // so that returning them needs no memory
   if (free_.empty()) return std::make_unique<KeptTexts>();
   std::unique_ptr<KeptTexts> texts = std::move(free_.back());
   free_.pop_back();

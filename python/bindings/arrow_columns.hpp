@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/arrow_columns.hpp: columns of Arrow's C data interface, a batch of rows at a time as tables give them out.
+// bindings/arrow_columns.hpp: columns of Arrow's C data interface, read in batches of rows as tables return them.
 #pragma once
 
 #include <cstddef>
@@ -22,33 +22,34 @@ namespace upsweep::python {
 
 using io::TextLayout;
 
-/// What a table declares for a column, and how Arrow has its elements.
+/// The type that a table declares for a column, and how Arrow stores its elements.
 struct ColumnType {
   Field field = {};
   std::string place;  ///< "table.column", for messages
   io::Stored stored = io::Stored::as_computed;
-  std::int64_t width = 0;  ///< bytes of an element as it is stored; 0: bits, or text
+  std::int64_t width = 0;  ///< bytes of a stored element; 0: bits, or text
   TextLayout text = TextLayout::none;
   bool all_null = false;
-  std::optional<Type> indices = {};  ///< into a dictionary of such elements; else they lie there themselves
+  std::optional<Type> indices = {};  ///< of a dictionary of such elements; without it the array contains the elements
 };
 
-/// A field is `unsupported` where its type is not computed with.
+/// Returns the column's type. If the type is not supported, the field's `unsupported` is set.
 ColumnType column_type(const ArrowSchema& schema);
 ColumnType column_type(std::string name, const char* format);
 
-/// What shows that an array is not of the type that its stream's schema gives the column: other buffers or children, lengths that
-/// cannot be. Empty where nothing does. An array does not tell its type, nor how long most of its buffers are.
+/// Describes how an array differs from the type that its stream's schema declares: other buffers or children, or
+/// impossible lengths. Returns an empty string if no difference is visible. An array contains neither its type nor the
+/// sizes of most of its buffers.
 std::string misfit_of(const ColumnType& type, const ArrowArray& array);
 
 /// Rows of the columns, as an array of structs.
 using Chunk = Held<ArrowArray>;
 
-/// Some of a chunk's rows in one column.
+/// A range of a chunk's rows in one column.
 struct ChunkRange {
   std::shared_ptr<const Chunk> chunk;
   const ArrowArray* array;
-  std::int64_t first;  ///< element of the array's buffers
+  std::int64_t first;  ///< position in the array's buffers
   std::int64_t rows;
 
   [[nodiscard]] const std::uint8_t* validity() const {
@@ -61,18 +62,18 @@ struct ChunkRange {
   }
 };
 
-/// A dictionary of texts, each once, and which of them an array's entries are.
+/// A dictionary of distinct texts, and the index in it of each of an array's entries.
 struct Translation {
   const ArrowArray* array = nullptr;
   std::shared_ptr<io::Vocabulary> vocabulary;
   std::vector<std::int32_t> indices;  ///< by entry; -1: NULL, -2: not UTF-8
-  bool same = false;                  ///< each entry has its own number
+  bool same = false;                  ///< the index of each entry is the entry's number
 };
 
-/// The dictionary that a column had last, for all that read it at the same time.
+/// A column's most recent dictionary, shared by all concurrent readers.
 class LastDictionary {
  public:
-  /// That of the range, translated before or now. `name` is for messages.
+  /// Returns the translation of the range's dictionary, from the cache or new. `name` is for messages.
   std::shared_ptr<const Translation> translation(const ChunkRange& range, TextLayout layout, const std::string& name);
 
  private:
@@ -80,12 +81,12 @@ class LastDictionary {
   std::shared_ptr<const Translation> last_;
 };
 
-/// The texts of a column's batches, which are read one after the other, while these are few: a batch has the dictionary of the one
-/// before where it brings no new ones.
+/// Keeps the texts of a column's batches, which are read one after the other, while there are few texts. A batch
+/// without new texts has the same dictionary as the batch before it.
 class KeptTexts {
  public:
-  /// Writes the texts' indices, of NULLs 0. Returns their dictionary; null: they are too many to be kept. Throws malformed for one
-  /// that is not UTF-8.
+  /// Writes the texts' indices, 0 for NULL. Returns their dictionary, or null if there are too many texts to keep.
+  /// Throws malformed for a text that is not UTF-8.
   std::shared_ptr<const Dictionary> add(const std::vector<ChunkRange>& ranges, TextLayout layout,
                                         const std::string& name, std::int64_t first_row, std::int32_t* to);
 
@@ -99,7 +100,7 @@ class KeptTexts {
   bool are_many_ = false;
 };
 
-/// Those of readers that are done, for others.
+/// Reuses the KeptTexts of readers that have finished.
 class KeptTextsPool {
  public:
   std::unique_ptr<KeptTexts> take();
@@ -111,9 +112,9 @@ class KeptTextsPool {
   int taken_ = 0;
 };
 
-/// The elements of ranges that follow each other, `rows` in all, from row `first_row` of the table on: where they lie
-/// if they are one range and are stored as they are computed with, else in `memory`. `may_repeat_texts`: in the
-/// dictionary that texts get where `kept` does not keep them. Throws Error malformed, unsupported_type.
+/// Returns the elements of consecutive ranges, `rows` in all, starting at row `first_row` of the table. They are in
+/// place if there is one range and it is stored in the computed form, otherwise in `memory`. `may_repeat_texts`: the
+/// dictionary may contain equal texts, if `kept` does not keep them. Throws Error malformed, unsupported_type.
 ColumnData elements_of(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t rows,
                        std::int64_t first_row, bool may_repeat_texts, LastDictionary& dictionary, KeptTexts& kept,
                        io::Memory& memory);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/arrow_stream_table.cpp: chunks of any length made into row groups and batches.
+// bindings/arrow_stream_table.cpp: converts chunks of any length to row groups and batches.
 #include "arrow_stream_table.hpp"
 
 #include <algorithm>
@@ -18,37 +18,37 @@
 namespace upsweep::python {
 namespace {
 
-// Of a row group: enough that opening it costs nothing, few enough that threads end together.
+// Rows of a row group: enough to make the cost of opening negligible, few enough that threads finish together.
 constexpr std::int64_t kRowGroupRows = 4 * kBatchRows;
-// Chunks of so many rows are row groups of their own, whose batches are not copied; shorter ones are put together to
-// batches.
+// Chunks with at least this number of rows are separate row groups, whose batches are not copied. Shorter chunks are
+// combined to batches.
 constexpr std::int64_t kAloneRows = kBatchRows / 4;
 
-// Some of a chunk's rows.
+// A range of a chunk's rows.
 struct Rows {
-  std::shared_ptr<const Chunk> chunk;  // null: there are no more
+  std::shared_ptr<const Chunk> chunk;  // null: no more rows
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
 using NextRows = std::function<Rows()>;
 
-// Checks that the chunk is what its stream's schema says, as far as an array tells. Columns of types that no query reads are not
-// looked at.
+// Checks that the chunk matches its stream's schema, as far as an array shows it. Columns of unsupported types, which
+// queries do not read, are not checked.
 void check_chunk(const ArrowArray& chunk, const std::vector<ColumnType>& columns, const std::string& name) {
   const auto refuse = [&](const std::string& why) { throw Error(Code::malformed, name + ": a chunk of it " + why); };
-  if (chunk.n_children != std::ssize(columns)) refuse("has another number of columns than its schema");
+  if (chunk.n_children != std::ssize(columns)) refuse("has a different number of columns than its schema");
   std::int64_t end = 0;
   if (chunk.length < 0 || chunk.offset < 0 || __builtin_add_overflow(chunk.offset, chunk.length, &end)) {
     refuse("has a negative length");
   }
   if (chunk.null_count != 0 && chunk.n_buffers > 0 && chunk.buffers[0] != nullptr) {
-    refuse("has rows that are NULL themselves, beside their columns");
+    refuse("has rows that are NULL as a whole, which is not supported");
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (!columns[i].field.unsupported.empty()) continue;
     const std::string misfit = misfit_of(columns[i], *chunk.children[i]);
     if (!misfit.empty()) {
-      refuse("is not of its schema: column '" + columns[i].field.name + "' " + misfit);
+      refuse("does not match its schema: column '" + columns[i].field.name + "' " + misfit);
     }
     if (chunk.children[i]->length < end) refuse("has columns that are too short");
   }
@@ -63,7 +63,7 @@ class Stream {
     require(stream_.value.get_schema(&stream_.value, &schema.value));
     if (schema.value.format != std::string_view("+s")) {
       throw Error(Code::unsupported_type,
-                  name_ + ": a single column: give a table, or a dict of columns by their names");
+                  name_ + ": a single column: pass a table, or a dict of column names and columns");
     }
     for (std::int64_t i = 0; i < schema.value.n_children; ++i) {
       columns_.push_back(column_type(*schema.value.children[i]));
@@ -82,7 +82,7 @@ class Stream {
 
   [[nodiscard]] const std::vector<ColumnType>& columns() const { return columns_; }
 
-  /// Null at the end.
+  /// Returns the next chunk; null at the end.
   std::shared_ptr<const Chunk> next() {
     const auto chunk = std::make_shared<Chunk>();
     require(stream_.value.get_next(&stream_.value, &chunk->value));
@@ -96,9 +96,9 @@ class Stream {
     if (status == 0) return;
     const char* const said = stream_.value.get_last_error(&stream_.value);
     std::string why = said == nullptr ? "its stream has failed" : said;
-    // A stream that is written in Python has met the interrupt, and tells of it in words.
+    // A stream implemented in Python received the interrupt, and reports it only in the message.
     const bool interrupted = why.find("KeyboardInterrupt") != std::string::npos;
-    why.erase(std::min(why.find(". Detail: Python exception:"), why.size()));  // and the lines of its traceback
+    why.erase(std::min(why.find(". Detail: Python exception:"), why.size()));  // also removes the traceback
     throw Error(interrupted ? Code::interrupted : Code::unreadable, name_ + ": " + why);
   }
 
@@ -107,7 +107,7 @@ class Stream {
   std::vector<ColumnType> columns_;
 };
 
-// What tables of chunks have in common.
+// The common base of tables of chunks.
 class ArrowColumns : public Table {
  public:
   explicit ArrowColumns(std::vector<ColumnType> columns)
@@ -157,7 +157,7 @@ class Reader final : public BatchReader {
   void may_repeat_texts() override { may_repeat_texts_ = true; }
 
  private:
-  // As many rows as a batch has, where there are so many left.
+  // Collects the rows of a full batch, or all remaining rows if there are fewer.
   std::vector<Rows> gather(Batch& batch) {
     std::vector<Rows> ranges;
     while (batch.rows < kBatchRows && load()) {
@@ -170,7 +170,7 @@ class Reader final : public BatchReader {
     return ranges;
   }
 
-  // Makes sure that there are rows left at hand; false at the end of the row group.
+  // Loads more rows if none are left; returns false at the end of the row group.
   bool load() {
     while (left_.count == 0 && !ended_) {
       left_ = source_();
@@ -208,7 +208,7 @@ std::unique_ptr<BatchReader> ArrowColumns::read(const std::vector<int>& columns,
   return std::make_unique<Reader>(*this, columns, first_row, std::move(source));
 }
 
-/// Chunks that are all there.
+/// A table whose chunks are all in memory.
 class ChunkTable final : public ArrowColumns {
  public:
   ChunkTable(std::vector<ColumnType> columns, const std::vector<std::shared_ptr<const Chunk>>& chunks)
@@ -251,14 +251,14 @@ class ChunkTable final : public ArrowColumns {
     }
     takes_more_ = false;
   }
-  /// Which a thread makes into a dictionary by itself, most of the work: with few row groups left the others would
-  /// wait.
+  /// Whether there is plain text. A single thread converts a row group's text to a dictionary, which is most of
+  /// the work. With few row groups left the other threads would wait.
   [[nodiscard]] bool has_plain_text() const {
     return std::any_of(columns().begin(), columns().end(),
                        [](const ColumnType& type) { return type.text != TextLayout::none && !type.indices; });
   }
   void begin_row_group() { row_groups_.push_back({.first_row = rows_}); }
-  /// The rows that the last row group has now.
+  /// Adds rows to the last row group, and returns the number of its rows.
   std::int64_t add_rows(Rows rows) {
     RowGroup& last = row_groups_.back();
     last.rows += rows.count;
@@ -269,10 +269,10 @@ class ChunkTable final : public ArrowColumns {
 
   std::vector<RowGroup> row_groups_;
   std::int64_t rows_ = 0;
-  bool takes_more_ = false;  // the last row group is of short chunks
+  bool takes_more_ = false;  // the last row group consists of short chunks and may grow
 };
 
-/// Chunks that come one after the other, and go.
+/// A table whose chunks are read once, one after the other, and released.
 class PassTable final : public ArrowColumns {
  public:
   PassTable(std::shared_ptr<Stream> stream, std::string name)
@@ -282,7 +282,8 @@ class PassTable final : public ArrowColumns {
   [[nodiscard]] std::int64_t rows() const override { return -1; }
   [[nodiscard]] std::int64_t rows(int /*row_group*/) const override { return -1; }
   [[nodiscard]] std::unique_ptr<BatchReader> open(int /*row_group*/, const std::vector<int>& columns) const override {
-    if (is_open_.test_and_set()) throw Error(Code::unreadable, name_ + ": it can be read only once, and has been");
+    if (is_open_.test_and_set())
+      throw Error(Code::unreadable, name_ + ": it was read already; it can be read only once");
     return read(columns, 0, [stream = stream_] {
       std::shared_ptr<const Chunk> chunk = stream->next();
       const std::int64_t rows = chunk ? chunk->value.length : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/arrow_stream_table.hpp: columns in the memory of other libraries as tables: streams of Arrow's C interface, and arrays.
+// bindings/arrow_stream_table.hpp: tables of columns in other libraries' memory: Arrow streams, and arrays.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,32 @@
 
 namespace upsweep::python {
 
-/// Whether all of a stream's chunks are in memory already, or are made as they are asked for, and can be read but once.
+/// Whether a stream's chunks are all in memory, or are created on request and can be read only once.
 enum class StreamKind : std::uint8_t { in_memory, one_pass };
 
-/// What Arrow's schema may not tell of a column.
+/// Properties of a column that Arrow's schema may not contain.
 struct OwnType {
-  std::string name;            ///< that its library has for the type; empty: Arrow's
+  std::string name;            ///< the type's name in its library; empty: Arrow's name
   bool has_own_order = false;  ///< ordered categories
 };
 
-/// Takes the stream over. Nothing is copied but what batches need: what is stored in another way than it is computed with,
-/// and rows of chunks that are shorter than batches. In memory, chunks are row groups; read once, the whole is one.
-/// `name` is for messages; `own_types` belong to the columns in their order, or are none. Throws Error unsupported_type (no
-/// table), unreadable, malformed.
+/// Takes ownership of the stream and returns it as a table. Rows are copied for batches in two cases: their values are
+/// not stored in the computed form, or their chunks are shorter than batches. Chunks in memory are row groups; a stream
+/// that can be read only once is one row group. `name` is for messages. `own_types` are in the order of the columns, or
+/// empty. Throws Error unsupported_type (not a table), unreadable, malformed.
 std::shared_ptr<Table> table_of_stream(ArrowArrayStream& stream, StreamKind kind, std::string name,
                                        const std::vector<OwnType>& own_types);
 
-/// An array as a column: its elements by Arrow's format, side by side.
+/// An array as a column: contiguous elements in an Arrow format.
 struct ArrayColumn {
   std::string name;
   std::string format;
-  std::string unsupported;  ///< where the format is empty: what its type is called
+  std::string unsupported;  ///< the type's name, if the format is empty
   const void* values = nullptr;
   const std::uint8_t* validity = nullptr;  ///< null: no row is NULL
 };
 
-/// Arrays that outlive the table.
+/// Returns arrays as a table. The arrays must outlive the table.
 std::shared_ptr<Table> table_of_arrays(const std::vector<ArrayColumn>& columns, std::int64_t rows);
 
 }  // namespace upsweep::python

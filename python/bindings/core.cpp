@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/core.cpp: the module upsweep._core: what upsweep's Python modules call.
+// bindings/core.cpp: the module upsweep._core, which upsweep's Python modules call.
 #include <cstdint>
 #include <string>
 
@@ -21,7 +21,7 @@ namespace nb = nanobind;
 namespace upsweep::python {
 namespace {
 
-/// `owner`, which the caller keeps alive, is whose memory it is.
+/// `owner` owns the memory. nanobind keeps it alive.
 Elements elements_at(std::uintptr_t address, std::int64_t length, const std::string& type, int size,
                      nb::handle /*owner*/) {
   Elements elements;
@@ -34,10 +34,10 @@ Elements elements_at(std::uintptr_t address, std::int64_t length, const std::str
 }
 
 void define_arrays(nb::module_& module) {
-  nb::class_<Elements>(module, "Elements", "Elements side by side at an address, for example a GPU's.")
+  nb::class_<Elements>(module, "Elements", "Contiguous elements at an address, for example on a GPU.")
       .def_static("at", &elements_at, nb::arg("address"), nb::arg("length"), nb::arg("type"), nb::arg("size"),
                   nb::arg("owner"), nb::keep_alive<0, 5>());
-  nb::class_<Bits>(module, "Bits", "The booleans of a bitmap, from its first bit on.")
+  nb::class_<Bits>(module, "Bits", "The booleans of a bitmap, starting at its first bit.")
       .def(
           "__init__",
           [](Bits* bits, nb::handle bytes, std::int64_t length, std::int64_t first_bit) {
@@ -69,7 +69,7 @@ nb::list devices() {
   return all;
 }
 
-/// The element types, and how many bytes elements have that are moved.
+/// Defines the element types, and the sizes of elements that can be moved.
 void define_types(nb::module_& module) {
   nb::list types;
   for (int i = 0; i < kTypeCount; ++i) {
@@ -87,7 +87,7 @@ void define_types(nb::module_& module) {
 
 NB_MODULE(_core, module) {
   using namespace upsweep::python;
-  module.doc() = "What upsweep's Python modules call. Private: its names may change with any version.";
+  module.doc() = "Functions that upsweep's Python modules call. Private: its names may change with any version.";
   import_numpy();
   define_errors(module);
   define_arrays(module);

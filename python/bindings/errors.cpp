@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/errors.cpp: the library's errors as Python's own exceptions, with the attributes `code` and `index`; of rows of files also `file`
-// and `line`.
+// bindings/errors.cpp: the library's errors as Python exceptions with the attributes `code` and `index`. Errors in rows
+// of files also have `file` and `line`.
 #include <exception>
 #include <string>
 #include <string_view>
@@ -64,9 +64,9 @@ PyObject* exception_of(Code code) {
   return PyExc_ValueError;
 }
 
-/// What the error says, in Python's words: there wrapping is an argument.
+/// The error's message in Python's terms: in Python, wrapping is an argument.
 std::string text_of(const Error& error) {
-  constexpr std::string_view kWrap = "or let it wrap around";
+  constexpr std::string_view kWrap = "or let it wrap";
   std::string text = error.what();
   const std::size_t at = error.code() == Code::overflow ? text.find(kWrap) : std::string::npos;
   return at == std::string::npos ? text : text.replace(at, kWrap.size(), "or pass overflow=\"wrap\"");
@@ -75,10 +75,10 @@ std::string text_of(const Error& error) {
 }  // namespace
 
 void raise(const Error& error) try {
-  // What a signal's handler has raised stands: the library was interrupted because of it.
+  // The exception of a signal handler stays set: it is the reason why the library was interrupted.
   if (error.code() == Code::interrupted && PyErr_Occurred() != nullptr) return;
   const nb::object type = nb::borrow(exception_of(error.code()));
-  // Names of files need not be UTF-8: Python has their other bytes as surrogates, as it has them in paths.
+  // Names of files need not be UTF-8: as in paths, Python represents their other bytes as surrogates.
   const std::string text = text_of(error);
   const nb::object message =
       nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/files.cpp: the module upsweep._files: files as tables, for upsweep._queries, which has defined what a table is.
+// bindings/files.cpp: the module upsweep._files: files as tables for upsweep._queries, which defines the table class.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -23,10 +23,10 @@ namespace nb = nanobind;
 namespace upsweep::python {
 namespace {
 
-/// Paths are bytes, as the file system has them: they need not be UTF-8.
+/// Converts a path, given as the bytes of the file system: these need not be UTF-8.
 std::string path_of(const nb::bytes& given) { return {given.c_str(), given.size()}; }
 
-/// The table of all files that the paths stand for.
+/// Opens the table of all files that match the paths.
 std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads) {
   std::vector<std::string> paths;
   paths.reserve(given.size());
@@ -35,7 +35,7 @@ std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads) {
   return io::open_tables(paths, io::CsvCells::typed, threads);
 }
 
-/// The files that a path stands for.
+/// Returns the files that match a path.
 std::vector<nb::bytes> matching(const nb::bytes& given) {
   const std::string path = path_of(given);
   std::vector<std::string> found;
@@ -49,7 +49,8 @@ std::vector<nb::bytes> matching(const nb::bytes& given) {
   return files;
 }
 
-/// The columns of several files, without rows, and which of these each column of each file is. `tables` have the files' columns.
+/// Joins the columns of several files, without rows. Also returns, for each file, the joined column of each of its
+/// columns. `tables` are the files' columns.
 std::pair<std::shared_ptr<Table>, std::vector<std::vector<int>>> join(
     const std::vector<nb::bytes>& paths, const std::vector<std::shared_ptr<Table>>& tables) {
   io::JoinedFields joined;
@@ -61,7 +62,7 @@ std::pair<std::shared_ptr<Table>, std::vector<std::vector<int>>> join(
   return {io::join({}, joined.fields()), places};
 }
 
-/// The rows of one of these files in the columns of all.
+/// Opens the rows of one of these files, in the joined columns `all`.
 std::shared_ptr<Table> open_joined(const nb::bytes& given, const std::shared_ptr<Table>& table,
                                    const std::shared_ptr<Table>& all, const std::vector<int>& places) {
   return io::join({{path_of(given), table, places}}, all->fields());
@@ -72,7 +73,7 @@ std::shared_ptr<Table> open_joined(const nb::bytes& given, const std::shared_ptr
 
 NB_MODULE(_files, module) {
   using namespace upsweep::python;
-  module.doc() = "What upsweep.query reads files with. Private: its names may change with any version.";
+  module.doc() = "Functions with which upsweep.query reads files. Private: its names may change with any version.";
   define_errors(module);
   module.def("open", &open, nb::arg("paths"), nb::arg("threads"));
   module.def("join", &join, nb::arg("paths"), nb::arg("tables"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/ladders.cpp: the ladders of all problems, and climbs, as lists of dictionaries; this machine, and its limits.
+// bindings/ladders.cpp: the ladders of all problems, and climbs, as lists of dictionaries; this machine and its limits.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -30,7 +30,7 @@ nb::list names_of(std::span<const SettingInfo> settings) {
   return all;
 }
 
-/// Every problem: its name, its settings and its rungs.
+/// Lists every problem: its name, its settings and its rungs.
 nb::list problems() {
   nb::list all;
   for (const ProblemInfo& problem : upsweep::problems()) {
@@ -55,21 +55,21 @@ nb::list problems() {
   return all;
 }
 
-/// A number, or the name of a choice, as the problem's setting has it.
+/// Converts a number, or the name of a choice, to the value of a problem's setting.
 Setting setting_of(const SettingInfo& info, nb::handle value) {
   if (nb::isinstance<nb::str>(value)) {
     const auto word = nb::cast<std::string>(value);
     for (std::size_t i = 0; i < info.choices.size(); ++i) {
       if (info.choices[i] == word) return {.value = static_cast<std::int64_t>(i)};
     }
-    throw Error(Code::invalid_argument, std::string(info.name) + ": there is no '" + word + "'");
+    throw Error(Code::invalid_argument, std::string(info.name) + ": unknown choice '" + word + "'");
   }
   if (!info.choices.empty())
-    throw Error(Code::invalid_argument, std::string(info.name) + ": one of its words is needed");
+    throw Error(Code::invalid_argument, std::string(info.name) + ": the name of a choice is needed, not a number");
   const auto number = nb::cast<std::int64_t>(value);
   if (number < info.least || number > info.most) {
     throw Error(Code::invalid_argument, std::string(info.name) + ": " + std::to_string(info.least) + " to " +
-                                            std::to_string(info.most) + " is possible, not " + std::to_string(number));
+                                            std::to_string(info.most) + " is needed, not " + std::to_string(number));
   }
   return {.value = number};
 }
@@ -125,7 +125,7 @@ nb::list climb(const std::string& problem, const std::vector<std::int64_t>& size
   ClimbRequest request{.problem = info.name, .sizes = sizes};
   for (const std::string& type : types) {
     const auto parsed = parse_type(type);
-    if (!parsed) throw Error(Code::invalid_argument, "types: there is no '" + type + "'");
+    if (!parsed) throw Error(Code::invalid_argument, "types: unknown type '" + type + "'");
     request.types.push_back(*parsed);
   }
   request.settings = settings_of(info, settings);
@@ -146,7 +146,7 @@ nb::list climb(const std::string& problem, const std::vector<std::int64_t>& size
   return records;
 }
 
-/// As `upsweep bench` describes it, without the GPUs.
+/// Describes the machine as `upsweep bench` does, without the GPUs.
 nb::dict machine() {
   const Machine& here = upsweep::machine();
   nb::dict entry;
@@ -159,12 +159,12 @@ nb::dict machine() {
   return entry;
 }
 
-/// What no scan can beat: all bytes of one array copied into another of the same size.
+/// Copies all bytes of one array to another of the same size: the limit of any scan.
 void copy_bytes(nb::handle to, nb::handle source) {
   const Elements out = elements_of(to, "to");
   const Elements in = elements_of(source, "source");
   if (!out.is_writable || out.length * out.size != in.length * in.size)
-    throw nb::value_error("to: an array that may be written, of as many bytes as the source, is needed");
+    throw nb::value_error("to: a writable array with the same number of bytes as the source is needed");
   const nb::gil_scoped_release released;
   upsweep::copy_bytes(out.data, in.data, in.length * in.size);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/lists.cpp: what is computed of each list: reductions, scans, sorts.
+// bindings/lists.cpp: calls that compute a result for each list: reductions, scans, sorts.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -37,13 +37,13 @@ std::optional<Reducer> parse_reducer(std::string_view text) {
   return std::nullopt;
 }
 
-/// What a call is about: the more, the longer it takes.
+/// The amount of work of a call, as a number of lists and elements.
 std::int64_t work_of(const Lists& lists, const dynamic::ConstArray& content) { return lists.count + content.length; }
 
-// A tenth of a second or less where lists are short; then signals are looked at.
+// A work unit takes a tenth of a second or less if lists are short; signals are checked between work units.
 constexpr std::int64_t kWorkUnit = std::int64_t{1} << 25;
 
-/// Some of lists that have bounds.
+/// Returns a range of lists that have bounds.
 Lists lists_from(const Lists& all, std::int64_t first, std::int64_t count) {
   Lists some = all;
   some.count = count;
@@ -59,8 +59,9 @@ Lists lists_from(const Lists& all, std::int64_t first, std::int64_t count) {
   return some;
 }
 
-/// run(lists, first) of consecutive work units of lists on the host, with a look at signals between them; else of all
-/// at once. What is wrong in a work unit is reported by a run of all, which knows its number.
+/// Calls run(lists, first) on consecutive work units of lists on the CPU, and checks for signals between them. On a GPU
+/// it calls run once, for all lists. An error in a work unit is reported by a run of all lists, which has the list
+/// number.
 template <class Policy, class Run>
 std::string_view in_work_units(const Policy& policy, const Lists& all, std::int64_t work, const Run& run) {
   const std::int64_t work_units = std::min(work / kWorkUnit, all.count);
@@ -84,7 +85,7 @@ dynamic::Array results_from(const dynamic::Array& out, std::int64_t first, std::
   return {static_cast<std::byte*>(out.data) + first * size_of(out.type), count, out.type};
 }
 
-/// What is computed of lists, and from what.
+/// The inputs and the output of a call on lists.
 struct ListCall {
   Lists lists;
   dynamic::ConstArray content;
@@ -93,7 +94,7 @@ struct ListCall {
   Mask valid = {};
 
   [[nodiscard]] std::int64_t work() const { return work_of(lists, content); }
-  /// A call that has the wrong number of results is refused as a whole.
+  /// A call with the wrong number of results is refused as a whole.
   [[nodiscard]] dynamic::Array results(const Lists& some, std::int64_t first) const {
     return results_from(out, first, some.count == lists.count ? out.length : some.count);
   }
@@ -125,8 +126,8 @@ std::string_view segmented_scan(const CallPlace& place, const dynamic::ScanOptio
   });
 }
 
-/// `positions`: what is written is where the elements lie, not these themselves. `offsets`: where lists by starts and stops go in the
-/// output; null for other lists, which go where they lie.
+/// `positions`: writes the positions of the elements, not the elements themselves. `offsets`: the output positions of
+/// lists by starts and stops; null for other lists, which keep their positions.
 std::string_view segmented_sort(const CallPlace& place, bool positions, const SortOptions& options,
                                 const ListCall& call, const std::int64_t* offsets = nullptr) {
   return place.run(call.work(), [&](const auto& host_or_gpu) {
@@ -140,7 +141,8 @@ std::string_view segmented_sort(const CallPlace& place, bool positions, const So
   });
 }
 
-/// Offsets from the content's first element to its last, or lists of one size, none of them null: each element is in a list.
+/// Whether each element is certainly in a list. No list may be null, and the lists must have one size, or offsets from
+/// the content's first element to its last.
 bool covers(const Lists& lists, const dynamic::ConstArray& content) {
   if (lists.valid.is_given()) return false;
   if (lists.has_size || lists.count == 0) return lists.has_size;
@@ -149,7 +151,7 @@ bool covers(const Lists& lists, const dynamic::ConstArray& content) {
   });
 }
 
-/// What elements in no list get in a sort.
+/// Writes the results of a sort for elements that are in no list.
 void fill_outside(bool positions, const ListCall& call) {
   const auto bytes = static_cast<std::size_t>(call.out.length * size_of(call.out.type));
   if (positions) {
@@ -159,7 +161,7 @@ void fill_outside(bool positions, const ListCall& call) {
   }
 }
 
-/// f(list, start, stop) of each list by starts and stops that is not null.
+/// Calls f(list, start, stop) for each list by starts and stops that is not null.
 template <class F>
 void each_list(const Lists& lists, F f) {
   visit_bounds({lists.starts, lists.count, lists.type}, [&](const auto* starts) {
@@ -171,7 +173,8 @@ void each_list(const Lists& lists, F f) {
   });
 }
 
-/// Throws invalid_argument, with the first list that overlaps a list before it. `length`: of the content, which all lists are in.
+/// Throws invalid_argument with the first list that overlaps an earlier list. `length`: of the content, which contains
+/// all lists.
 void require_apart(const Lists& lists, std::int64_t length) {
   constexpr std::int64_t kBits = 64;
   std::vector<std::uint64_t> taken(static_cast<std::size_t>((length + kBits - 1) / kBits));  // a bit for each element
@@ -182,8 +185,7 @@ void require_apart(const Lists& lists, std::int64_t length) {
       std::uint64_t& word = taken[static_cast<std::size_t>(at / kBits)];
       if ((word & bits) != 0) {
         throw Error(Code::invalid_argument,
-                    "list " + std::to_string(list) + " overlaps a list before it: lists that are sorted must lie apart",
-                    list);
+                    "list " + std::to_string(list) + " overlaps a list before it: sorted lists must not overlap", list);
       }
       word |= bits;
       at = end;
@@ -191,7 +193,8 @@ void require_apart(const Lists& lists, std::int64_t length) {
   });
 }
 
-/// Sorts lists of the host by starts and stops: one after the other, from where each goes back to its place. Returns the rung.
+/// Sorts lists by starts and stops in host memory: packs and sorts them, then copies each to its place. Returns the
+/// rung.
 std::string_view sort_apart(const CallPlace& place, bool positions, const SortOptions& options, const ListCall& call) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(call.lists.count) + 1);
   place.run(call.work(), [&](const auto& /*policy*/) {
@@ -214,7 +217,8 @@ std::string_view sort_apart(const CallPlace& place, bool positions, const SortOp
   return rung;
 }
 
-/// Sorts lists of the host, to where they lie. Elements in no list stay as they are; their positions are 0. Returns the rung.
+/// Sorts lists in host memory to the same positions. Elements in no list are unchanged; their positions are 0. Returns
+/// the rung.
 std::string_view sort_parallel(const CallPlace& place, bool positions, const SortOptions& options,
                                const ListCall& call) {
   if (!call.lists.are_adjacent()) return sort_apart(place, positions, options, call);
@@ -254,24 +258,24 @@ std::string_view segmented_sort_array(const CallPlace& place, bool positions, nb
                         : sort_parallel(place, positions, options, call);
 }
 
-// -------------------------------------------------------------------------------------------------------- runs of equal keys
+// -------------------------------------------------------------------------------------------------- runs of equal keys
 
-/// Keys between two looks at signals: a tenth of a second or less where runs are short.
+/// Keys between two checks for signals: a tenth of a second or less if runs are short.
 constexpr std::int64_t kKeysOfWorkUnit = std::int64_t{1} << 22;
-/// Keys among which a work unit may end. Where none of them begins a run, runs are long, and soon done.
+/// Number of keys among which a work unit may end. If no run begins among them, runs are long and take little time.
 constexpr std::int64_t kEndsAmong = std::int64_t{1} << 16;
 
-/// The first key from `first` on at which one of some keys begins a run, or the end of those.
+/// Returns the first key, starting at `first`, that begins a run, or `end` if there is none.
 std::int64_t run_from(const dynamic::ConstArray& keys, std::int64_t first, std::int64_t end) {
   return visit_type(keys.type, [&]<class T>(std::type_identity<T>) {
     const T* const each = static_cast<const T*>(keys.data);
-    const auto is_same = [](T a, T b) { return a == b || (a != a && b != b); };  // NaN too
+    const auto is_same = [](T a, T b) { return a == b || (a != a && b != b); };  // all NaN are the same
     while (first < end && is_same(each[first - 1], each[first])) ++first;
     return first;
   });
 }
 
-/// Where a work unit that begins at that key ends: where a run does, so that work units have whole runs.
+/// Returns the end of a work unit that begins at that key: the end of a run, so that work units consist of whole runs.
 std::int64_t end_of_work_unit(const dynamic::ConstArray& keys, std::int64_t begin) {
   for (std::int64_t at = begin + kKeysOfWorkUnit; at < keys.length; at += kKeysOfWorkUnit) {
     const std::int64_t last = std::min(at + kEndsAmong, keys.length);
@@ -281,8 +285,9 @@ std::int64_t end_of_work_unit(const dynamic::ConstArray& keys, std::int64_t begi
   return keys.length;
 }
 
-/// run(policy, first, count) of consecutive work units of keys on the host, with a look at signals between them; else
-/// of all at once. What is wrong in a work unit is reported by a run of all, which knows its number.
+/// Calls run(policy, first, count) on consecutive work units of keys on the CPU, and checks for signals between them.
+/// On a GPU it calls run once, for all keys. An error in a work unit is reported by a run of all keys, which has the
+/// run's number.
 template <class Policy, class Run>
 void in_work_units(const Policy& policy, const dynamic::ConstArray& keys, const Run& run) {
   if (!std::is_same_v<Policy, upsweep::Policy>) return run(policy, 0, keys.length);
@@ -304,7 +309,7 @@ dynamic::ConstArray range_of(const dynamic::ConstArray& array, std::int64_t firs
   return {static_cast<const std::byte*>(array.data) + first * size_of(array.type), count, array.type};
 }
 
-/// Returns how many runs there are.
+/// Returns the number of runs.
 std::int64_t reduce_by_key(const CallPlace& place, Operator op, const dynamic::ConstArray& keys,
                            const dynamic::ConstArray& values, const void* init, const dynamic::Array& to_keys,
                            const dynamic::Array& to) {
@@ -334,9 +339,9 @@ void scan_by_key(const CallPlace& place, const dynamic::ScanOptions& options, co
   });
 }
 
-// ----------------------------------------------------------------------------------------------------------------- groups
+// -------------------------------------------------------------------------------------------------------------- groups
 
-/// Returns how many groups there are.
+/// Returns the number of groups.
 std::int64_t group_by(const CallPlace& place, Operator op, const dynamic::ConstArray& keys,
                       const dynamic::ConstArray& values, const dynamic::Array& to_keys, const dynamic::Array& to,
                       const dynamic::Array& to_counts) {
@@ -351,9 +356,9 @@ std::int64_t group_by(const CallPlace& place, Operator op, const dynamic::ConstA
   });
 }
 
-// ------------------------------------------------------------------------------------------------------------ plain cases
+// --------------------------------------------------------------------------------------------------------- plain cases
 
-/// The content and the lists, which are given by position; false where one of them is not plain.
+/// Reads the content and the lists, which are positional arguments; returns false if one of them is not plain.
 bool plain_content(PlainCall& call, Elements& content, ListCall& made) {
   if (call.given().size() != 2 || !call.counts(call.given()[0], content)) return false;
   const auto lists = call.lists(call.given()[1], content.length);
@@ -427,13 +432,13 @@ nb::object plain_sort(PlainCall& call) {
   return out;
 }
 
-/// Keys and as many values, which are given by position.
+/// Reads keys and the same number of values, which are positional arguments.
 bool plain_pairs(PlainCall& call, Elements& keys, Elements& values) {
   return call.given().size() == 2 && call.counts(call.given()[0], keys) && call.counts(call.given()[1], values) &&
          keys.length == values.length;
 }
 
-/// The same reducer of lists on runs, which are lists then.
+/// Runs a reducer of lists on runs of keys, as lists.
 nb::object plain_reducer_by_key(PlainCall& call, Reducer reducer, const Elements& keys, const Elements& values,
                                 const std::vector<nb::handle>& outputs) {
   if (call.has(Keyword::dtype) || call.has(Keyword::initial)) return {};

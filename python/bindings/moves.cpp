@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/moves.cpp: what moves elements, or says where they lie: selections, takes, packs, positions, combinations, runs.
+// bindings/moves.cpp: calls that move elements or compute positions: selections, takes, packs, combinations, runs.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -42,7 +42,7 @@ std::int64_t longest(const std::vector<ContentColumn>& columns) {
   return length;
 }
 
-/// A pointer to the offsets, of which `lists` need one more than there are lists; null for None.
+/// Returns a pointer to the offsets, one more than there are lists; null for None.
 std::int64_t* offsets_for(nb::handle object, std::int64_t lists) {
   if (object.is_none()) return nullptr;
   auto* const offsets = output_of<std::int64_t>(object, "offsets");
@@ -53,19 +53,20 @@ std::int64_t* offsets_for(nb::handle object, std::int64_t lists) {
   return offsets;
 }
 
-/// f(pointer) with the array's elements as their own type.
+/// Calls f(pointer) with the array's elements, as a pointer of their type.
 template <class F>
 auto visit_elements(const dynamic::ConstArray& array, F&& f) {
   return visit_type(array.type, [&]<class T>(std::type_identity<T>) { return f(static_cast<const T*>(array.data)); });
 }
-// ------------------------------------------------------------------------------------------------- selections and takes
+// ------------------------------------------------------------------------------------------------ selections and takes
 
 std::int64_t run_select(const CallPlace& place, detail::SelectCall& call) {
   place.run(call.mask.length, [&](const auto& policy) { detail::run_select(policy, call); });
   return call.kept;
 }
 
-/// Returns what sets the columns' outputs by `make_outputs`, a Python function from a length to a list of arrays. None: outputs are there.
+/// Returns a function that sets the columns' outputs with `make_outputs`, a Python function from a length to a list of
+/// arrays. With None the outputs exist already.
 detail::AllocateOutputs allocator_of(std::vector<ContentColumn>& columns, nb::handle make_outputs) {
   if (make_outputs.is_none()) return {};
   return [&columns, make_outputs](std::int64_t length) {
@@ -74,7 +75,7 @@ detail::AllocateOutputs allocator_of(std::vector<ContentColumn>& columns, nb::ha
   };
 }
 
-/// `lists`: None for plain compaction. Without columns what is kept is counted.
+/// `lists`: None for plain compaction. Without columns the selected elements are only counted.
 std::int64_t select(const CallPlace& place, nb::handle lists, nb::handle lists_valid, nb::handle mask,
                     nb::handle offsets, const nb::list& pairs, nb::handle make_outputs) {
   auto columns = columns_of(pairs);
@@ -110,7 +111,7 @@ std::int64_t take_lists(const CallPlace& place, nb::handle lists, std::int64_t c
   return run_take(place, call);
 }
 
-/// The same, but where in the content they lie.
+/// Writes the positions of the taken elements in the content, not the elements.
 std::int64_t take_positions(const CallPlace& place, nb::handle lists, std::int64_t content, nb::handle index_lists,
                             nb::handle indices, nb::handle offsets, nb::handle out) {
   const Lists of = lists_of(lists, nb::none());
@@ -124,9 +125,9 @@ std::int64_t take_positions(const CallPlace& place, nb::handle lists, std::int64
   });
 }
 
-// ------------------------------------------------------------------------------------------------------------------ packs
+// --------------------------------------------------------------------------------------------------------------- packs
 
-/// Returns how many elements the lists have.
+/// Returns the total number of elements of the lists.
 std::int64_t pack_offsets(const CallPlace& place, nb::handle lists, nb::handle lists_valid, std::int64_t content,
                           nb::handle offsets) {
   const Lists of = lists_of(lists, lists_valid);
@@ -140,7 +141,7 @@ void pack_content(const CallPlace& place, const Lists& of, const std::int64_t* a
             [&](const auto& policy) { upsweep::pack_content(policy, of, at, std::span<const PackColumn>(columns)); });
 }
 
-// -------------------------------------------------------------------------------------------------------------- positions
+// ----------------------------------------------------------------------------------------------------------- positions
 
 std::int64_t lengths_to_offsets(const CallPlace& place, const dynamic::ConstArray& lengths, const Mask& valid,
                                 std::int64_t* out) {
@@ -171,7 +172,7 @@ std::int64_t local_index(const CallPlace& place, const Lists& lists, const dynam
   });
 }
 
-/// The same with arrays of Python's.
+/// Runs kRun with Python arrays.
 template <std::int64_t (*kRun)(const CallPlace&, const Lists&, const dynamic::Array&)>
 std::int64_t positions_of_arrays(const CallPlace& place, nb::handle lists, nb::handle out) {
   output_of<std::int64_t>(out, "out");
@@ -189,7 +190,7 @@ std::int64_t broadcast(const CallPlace& place, const Lists& of, const Elements& 
   });
 }
 
-/// `offsets` say how the lists lie in `out`.
+/// `offsets` are the positions of the lists in `out`.
 std::int64_t broadcast_to_offsets(const CallPlace& place, nb::handle lists, nb::handle offsets, std::int64_t content,
                                   nb::handle out) {
   const Lists of = lists_of(lists, nb::none());
@@ -205,7 +206,7 @@ void flatten(const CallPlace& place, const Lists& outer, const Lists& inner, std
   place.run(outer.count, [&](const auto& policy) { upsweep::flatten(policy, outer, inner, out); });
 }
 
-// ----------------------------------------------------------------------------------------------------------- combinations
+// -------------------------------------------------------------------------------------------------------- combinations
 
 std::vector<std::int64_t*> positions_of(const nb::list& arrays, std::int64_t& capacity) {
   std::vector<std::int64_t*> pointers;
@@ -216,7 +217,7 @@ std::vector<std::int64_t*> positions_of(const nb::list& arrays, std::int64_t& ca
   return pointers;
 }
 
-/// Without `out` their number and offsets alone. `work`: about how many elements are read and written.
+/// Without `out` computes only their number and offsets. `work`: the approximate number of elements read and written.
 std::int64_t combinations(const CallPlace& place, std::int64_t work, const Lists& of, std::int64_t content,
                           std::int64_t n, bool replacement, std::int64_t* offsets,
                           const std::vector<std::int64_t*>& out, std::int64_t capacity) {
@@ -250,7 +251,7 @@ std::int64_t cartesian_of_arrays(const CallPlace& place, const nb::list& inputs,
   return cartesian(place, work + capacity, of, to, pointers, capacity);
 }
 
-// -------------------------------------------------------------------------------------------------------- runs of equal keys
+// -------------------------------------------------------------------------------------------------- runs of equal keys
 
 template <class T>
 std::int64_t count_runs(const Policy& policy, const T* keys, std::int64_t n) {
@@ -272,18 +273,18 @@ std::int64_t write_runs(const gpu::Policy& policy, const T* keys, std::int64_t n
   return upsweep::key_offsets(policy, keys, n, offsets, capacity);
 }
 
-/// The place without its rung, which is one of what is then done with the runs: finding them has no ladder.
+/// Returns the place without its rung, which belongs to the call on the runs: finding runs has no ladder.
 CallPlace without_rung(CallPlace place) {
   place.rung.clear();
   return place;
 }
 
-// ------------------------------------------------------------------------------------------------------------ plain cases
+// --------------------------------------------------------------------------------------------------------- plain cases
 
-/// The contents of a call from that argument on, and an array for the result of each.
+/// The contents of a call, starting at one of its arguments, and an array for each result.
 class PlainContents {
  public:
-  /// False where one is not plain.
+  /// Returns false if one is not plain.
   bool take(PlainCall& call, std::size_t from) {
     if (!call.outputs(call.given().size() - from, outputs_)) return false;
     Elements elements;
@@ -294,7 +295,7 @@ class PlainContents {
     }
     return true;
   }
-  /// Allocates that many elements of each; false where that is not plain.
+  /// Allocates `length` elements for each content; returns false if that is not plain.
   bool allocate(PlainCall& call, std::int64_t length) {
     Elements to;
     for (std::size_t i = 0; i < contents_.size(); ++i) {
@@ -305,7 +306,7 @@ class PlainContents {
     }
     return true;
   }
-  /// Returns what allocates outputs in the middle of a call on that many elements, which may have released the
+  /// Returns a function that allocates outputs during a call on `elements` elements. The call may have released the
   /// interpreter's lock.
   detail::AllocateOutputs allocator_of(PlainCall& call, std::int64_t elements) {
     if (call.place().keeps_lock(elements)) {
@@ -320,7 +321,7 @@ class PlainContents {
   }
   [[nodiscard]] const std::vector<ContentColumn>& columns() const { return columns_; }
   [[nodiscard]] std::int64_t length() const { return columns_.front().length; }
-  /// A tuple of what comes before the contents, if anything, and these; one content alone is no tuple.
+  /// Returns a tuple of `first`, if valid, and the contents. A single content without `first` is returned itself.
   [[nodiscard]] nb::object given_back(const nb::object& first = {}) const {
     if (!first.is_valid() && results_.size() == 1) return results_.front();
     const std::size_t before = first.is_valid() ? 1 : 0;
@@ -340,14 +341,14 @@ class PlainContents {
   std::vector<nb::object> results_;
 };
 
-/// More than any content has: where nobody says how long it is, lists may end anywhere before.
+/// More elements than any content has, for content of unknown length: lists may then end anywhere.
 constexpr std::int64_t kUnknownLength = std::int64_t{1} << 62;
-/// Of choices of more elements Python makes the arrays.
+/// For choices of more elements the Python code creates the arrays.
 constexpr Py_ssize_t kMostPlaces = 16;
 
 std::int64_t* int64s(const Elements& elements) { return static_cast<std::int64_t*>(elements.data); }
 
-/// New offsets of that many lists.
+/// Returns new offsets for that number of lists.
 nb::object new_offsets(std::int64_t lists, std::int64_t*& at) {
   nb::object offsets = new_array(lists + 1, Type::int64);
   at = int64s(elements_of_new(offsets));
@@ -438,7 +439,7 @@ nb::object plain_lengths_to_offsets(PlainCall& call) {
   return offsets;
 }
 
-/// Offsets, and how many elements the lists between them have; -1 where that is not plain to see.
+/// Reads offsets and returns the number of elements of their lists, or -1 if the argument is not plain.
 std::int64_t plain_total(PlainCall& call, nb::handle object, Elements& offsets) {
   if (!call.bounds(object, offsets) || offsets.length == 0) return -1;
   return visit_bounds(as_input(offsets), [&](const auto* each) {
@@ -504,9 +505,9 @@ nb::object plain_flatten(PlainCall& call) {
   return offsets;
 }
 
-/// What combinations and products of lists have in common: their offsets, and then an array of positions for each place in a choice.
-/// `run(offsets, pointers, capacity)` returns their number; without pointers it writes the offsets alone, and without
-/// offsets the positions.
+/// The common code of combinations and Cartesian products of lists: computes their offsets, then an array of positions
+/// for each place in a choice. `run(offsets, pointers, capacity)` returns the number of choices. Without pointers it
+/// writes only the offsets, and without offsets only the positions.
 template <class Run>
 nb::object plain_choices(PlainCall& call, std::int64_t lists, std::size_t places, const Run& run) {
   std::vector<nb::handle> outputs;
@@ -531,7 +532,7 @@ nb::object plain_choices(PlainCall& call, std::int64_t lists, std::size_t places
   return nb::steal(made);
 }
 
-/// Lists of a content that nobody says the length of; one size is no lists then.
+/// Reads lists of a content of unknown length; one size for all lists is then not supported.
 std::optional<Lists> plain_lists_of_any(PlainCall& call, nb::handle object) {
   return PyLong_Check(object.ptr()) ? std::nullopt : call.lists(object, kUnknownLength);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/place.hpp: where and how a call from Python runs, and that it runs without the interpreter's lock.
+// bindings/place.hpp: where and how a call from Python runs, without the interpreter's lock.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace upsweep::python {
 
-/// What `upsweep.options` and the arrays say of a call.
+/// The settings of a call from `upsweep.options` and its arrays.
 struct CallPlace {
   int threads = 0;
   std::string rung = {};
   bool checked = false;
-  int device = -1;  ///< a GPU's ordinal; -1: the host
+  int device = -1;  ///< a GPU's ordinal; -1: the CPU
   std::uintptr_t stream = 0;
 
-  /// Calls on fewer elements keep the interpreter's lock: giving it away and taking it back costs more than they do.
+  /// Calls on fewer elements keep the interpreter's lock: releasing and acquiring it takes longer than the calls.
   static constexpr std::int64_t kKeepsLock = 4096;
 
   [[nodiscard]] bool is_gpu() const { return device >= 0; }
@@ -40,7 +40,7 @@ struct CallPlace {
   }
 
   [[nodiscard]] bool keeps_lock(std::int64_t elements) const { return elements <= kKeepsLock && !is_gpu(); }
-  /// call(policy) with a Policy or a gpu::Policy; it must not touch Python.
+  /// Calls call(policy) with a Policy or a gpu::Policy; `call` must not use Python.
   template <class Call>
   auto run(std::int64_t elements, Call&& call) const {
     std::optional<nanobind::gil_scoped_release> released;
@@ -49,14 +49,14 @@ struct CallPlace {
   }
 };
 
-/// Only additions are checked: other operators wrap around where "checked" is the default. Where it is asked for, Python has refused
-/// it.
+/// Returns the policy for an operator. Only additions are checked: other operators wrap (modulo 2^bits) if "checked" is
+/// only the default. If the caller requested "checked" for them, the Python code has already refused it.
 template <class AnyPolicy>
 AnyPolicy policy_for(const AnyPolicy& policy, Operator op) {
   return op == Operator::add ? policy : policy.with_overflow(Overflow::wrap);
 }
 
-/// An argument that is true or false, whatever it is: `numpy.True_` and 1 too.
+/// A boolean argument of any type: `numpy.True_` and 1 are also true.
 struct Truth {
   bool value = false;
   operator bool() const { return value; }  // NOLINT(google-explicit-constructor): it is one

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/plain.cpp: the function objects before functions in Python, and what their plain cases have in common.
+// bindings/plain.cpp: the function objects that wrap Python functions, and the common code of their plain cases.
 #include "plain.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr std::array<const char*, kKeywordCount> kKeywordNames{
     "op",     "exclusive",   "initial",     "axis",   "dtype",           "overflow",   "out",
     "valid",  "lists",       "index_lists", "strict", "include_initial", "descending", "nan_first",
     "counts", "replacement", "witness",     "below",  "above",           "ways"};
-/// The same as Python's strings, which live as long as the process.
+/// The keywords as Python strings, which exist as long as the process.
 std::array<PyObject*, kKeywordCount> keyword_texts;
 
 std::vector<PlainCase>& all_cases() {
@@ -38,7 +38,7 @@ std::vector<PlainCase>& all_cases() {
   return cases;
 }
 
-/// kKeywordCount where it is none of these. Names in a call's source are the same objects.
+/// Returns kKeywordCount for an unknown name. Names in a call's source are the same objects.
 std::size_t keyword_at(PyObject* name) {
   for (std::size_t i = 0; i < kKeywordCount; ++i) {
     if (name == keyword_texts[i]) return i;
@@ -46,22 +46,23 @@ std::size_t keyword_at(PyObject* name) {
   return kKeywordCount;
 }
 
-// --------------------------------------------------------------------------------------------------- the function object
+// ------------------------------------------------------------------------------------------------- the function object
 
-/// As functools' cache wrappers are: called by CPython's vectorcall protocol, with the attributes of the function in Python.
+/// A function object like functools' cache wrappers: called by CPython's vectorcall protocol, with the attributes of
+/// the Python function.
 struct Function {
   PyObject_HEAD
 
       vectorcallfunc call;
   PyObject* general;     ///< the function in Python
   PyObject* attributes;  ///< a dict
-  PyObject* references;  ///< weak ones
+  PyObject* references;  ///< weak references
   const PlainCase* plain;
 };
 
 Function* self_of(PyObject* object) { return reinterpret_cast<Function*>(object); }
 
-/// The result, null with an exception of Python's, or null without one: then the call is not plain.
+/// Returns the result, null with a Python exception, or null without one, which means that the call is not plain.
 PyObject* run_plain(const PlainCase& plain, PlainCall& call) noexcept try {
   return plain.run(call).release().ptr();
 } catch (const NotPlain&) {
@@ -113,10 +114,10 @@ void free_function(PyObject* object) {
   Py_DECREF(type);
 }
 
-/// Of a class's attribute: functions of the package do not become methods.
+/// Returns the function itself if it is a class attribute: functions of the package do not become methods.
 PyObject* function_of_class(PyObject* object, PyObject* /*instance*/, PyObject* /*type*/) { return Py_NewRef(object); }
 
-/// Pickled and copied by its name, as any function.
+/// Pickles and copies the function by its name, as for any Python function.
 PyObject* name_of_function(PyObject* object, PyObject* /*unused*/) {
   return PyObject_GetAttrString(object, "__qualname__");
 }
@@ -167,19 +168,19 @@ nb::object plain(nb::object function) {
   return nb::steal(reinterpret_cast<PyObject*>(self));
 }
 
-// ---------------------------------------------------------------------------------------------------------------- options
+// ------------------------------------------------------------------------------------------------------------- options
 
-/// Reads the context variable of `upsweep.options`; null until a block of it is entered, in whatever thread: most programs
-/// never do, and it takes as long as ten elements.
+/// Reads the context variable of `upsweep.options`. It is null until some thread enters a block of options: most
+/// programs never do, and reading takes as long as ten elements.
 std::atomic<PyObject*> read_options{nullptr};
 
 void look_at_options(nb::object read) {
   if (read_options.load(std::memory_order_acquire) != nullptr) return;
-  // It is never given back: another thread may be about to read it.
+  // The reference is never released: another thread may be about to read it.
   read_options.store(read.release().ptr(), std::memory_order_release);
 }
 
-/// The text of a string, which lives as long as it; nothing for anything else.
+/// Returns the text of a Python string, which is valid while the string exists; nothing for other objects.
 std::optional<std::string_view> text_of(PyObject* object) {
   if (!PyUnicode_Check(object)) return std::nullopt;
   Py_ssize_t length = 0;
@@ -191,7 +192,7 @@ std::optional<std::string_view> text_of(PyObject* object) {
   return std::string_view(characters, static_cast<std::size_t>(length));
 }
 
-/// An integer of Python's own class within int64.
+/// Returns an integer of exactly Python's int class that fits int64.
 std::optional<std::int64_t> integer_of(PyObject* object) {
   if (!PyLong_CheckExact(object)) return std::nullopt;
   int is_outside = 0;
@@ -199,14 +200,14 @@ std::optional<std::int64_t> integer_of(PyObject* object) {
   return is_outside == 0 ? std::optional<std::int64_t>(number) : std::nullopt;
 }
 
-/// Whether sums are checked, by a word; nothing where there is no such word.
+/// Whether sums are checked, from the word "checked" or "wrap"; nothing for other values.
 std::optional<bool> checks_of(PyObject* object) {
   const auto word = text_of(object);
   if (word != "checked" && word != "wrap") return std::nullopt;
   return word == "checked";
 }
 
-/// One element of that type; false where it does not hold the number.
+/// Writes one element of that type; returns false if the type cannot represent the number.
 bool write_number(PyObject* number, ElementKind kind, std::byte* to) {
   return visit_type(kind.type, [&]<class T>(std::type_identity<T>) {
     T value{};
@@ -232,7 +233,7 @@ bool write_number(PyObject* number, ElementKind kind, std::byte* to) {
 
 bool is_bound(Type type) { return type == Type::int64 || type == Type::int32 || type == Type::uint32; }
 
-/// Whether none of these uint64 exceeds int64.
+/// Whether all these uint64 fit int64.
 bool fit_int64(const Elements& elements) {
   const auto* const each = static_cast<const std::uint64_t*>(elements.data);
   std::uint64_t any = 0;
@@ -252,7 +253,7 @@ void define_plain(nb::module_& module) {
   module.def("plain", &plain, nb::arg("function"));
 }
 
-// -------------------------------------------------------------------------------------------------------------- arguments
+// ----------------------------------------------------------------------------------------------------------- arguments
 
 bool PlainCall::bind(PyObject* const* values, std::int64_t count, PyObject* names, unsigned keywords) {
   given_ = {values, static_cast<std::size_t>(count)};
@@ -379,7 +380,7 @@ std::optional<Lists> PlainCall::lists(nb::handle object, std::int64_t content) {
   return dynamic::lists_of_bounds(as_input(first), as_input(last));
 }
 
-// ---------------------------------------------------------------------------------------------------------------- results
+// ------------------------------------------------------------------------------------------------------------- results
 
 std::optional<ElementKind> PlainCall::result_kind(Operator op, Elements& x, bool looks_at_out) {
   const bool is_widened = op == Operator::add || op == Operator::mul;
@@ -398,7 +399,7 @@ std::optional<ElementKind> PlainCall::result_kind(Operator op, Elements& x, bool
   if (kind.is_boolean && !usual.is_boolean) return std::nullopt;
   if (is_float(x.type) && !is_float(kind.type)) return std::nullopt;
   if (op == Operator::mul && has(Keyword::overflow) && place_.checked && !is_float(kind.type)) return std::nullopt;
-  if (x.is_boolean && kind.type == Type::int8) x.type = Type::int8;  // which uint8 does not fit
+  if (x.is_boolean && kind.type == Type::int8) x.type = Type::int8;  // uint8 cannot be folded into int8
   return kind;
 }
 
@@ -414,7 +415,7 @@ bool PlainCall::initial(Operator op, ElementKind kind, const void*& first) {
     }
     first = first_.data();
   } else if (kind.is_boolean && (op == Operator::min || op == Operator::bit_and)) {
-    first_[0] = std::byte{1};  // of bytes it is another one
+    first_[0] = std::byte{1};  // the identity of booleans; that of bytes differs
     first = first_.data();
   }
   return true;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/plain.hpp: short calls: functions of the package whose plain case is done without Python.
+// bindings/plain.hpp: short calls: functions of the package whose plain case runs without Python code.
 //
-// A public function is written in Python, for all arrays and arguments. Where it is called with plain arrays of NumPy and few
-// arguments, that takes ten times as long as a short call's work. `plain(function)` puts a PlainCase before it: C++ that
-// recognizes such a call, does it, and leaves every other call, and every refusal, to the function in Python: what the library
-// refuses is asked of that once more, unless it was done in place.
+// A public function is written in Python, for all arrays and arguments. For plain NumPy arrays and few arguments, that
+// code takes ten times as long as the work of a short call. `plain(function)` adds a PlainCase before the function: C++
+// code that recognizes and runs such calls. The Python function handles every other call. It also handles every error:
+// if the library refuses a call, the Python function runs the call again, unless the call was in place.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@
 
 namespace upsweep::python {
 
-/// The arguments by name that plain cases know.
+/// The keyword arguments that plain cases support.
 enum class Keyword : std::uint8_t {
   op,
   exclusive,
@@ -55,71 +55,73 @@ enum class Keyword : std::uint8_t {
 /// Whether a result may be written over the first array that a call reads.
 enum class InPlace : std::uint8_t { no, yes };
 
-/// A call: what is given by position and by name, what of it has been read, and where it runs.
+/// A call: its positional and keyword arguments, the arrays that were read from them, and where it runs.
 ///
-/// Functions that read arguments give false, or nothing, where these are to be looked at by Python.
+/// Functions that read arguments return false, or nothing, for arguments that the Python code must handle.
 class PlainCall {
  public:
-  /// False where there is a name that is none of `keywords`, or where options or `overflow` are not plain.
+  /// Returns false for a name that is not in `keywords`, or if options or `overflow` are not plain.
   bool bind(PyObject* const* values, std::int64_t count, PyObject* names, unsigned keywords);
 
   [[nodiscard]] std::span<PyObject* const> given() const { return given_; }
-  /// An invalid handle where it is not given.
+  /// Returns an invalid handle if the argument is not given.
   [[nodiscard]] nanobind::handle named(Keyword keyword) const { return named_[static_cast<std::size_t>(keyword)]; }
-  /// Whether it is given, and is not None, which is the default of most.
+  /// Whether the argument is given, and is not None, which is the default of most arguments.
   [[nodiscard]] bool has(Keyword keyword) const { return named(keyword).is_valid() && !named(keyword).is_none(); }
-  /// Where and how it runs.
+  /// Where and how the call runs.
   [[nodiscard]] const CallPlace& place() const { return place_; }
-  /// Whether what it has read is overwritten: it can then not be done again.
+  /// Whether the call overwrites its input: it can then not be repeated.
   [[nodiscard]] bool is_in_place() const { return is_in_place_; }
 
-  /// The operator that is named, which is the sum by default; nothing where there is no such operator.
+  /// Returns the named operator, by default the sum; nothing for an unknown operator.
   [[nodiscard]] std::optional<Operator> op() const;
-  /// The name; "add" by default, and "" where it is no string.
+  /// Returns the name of the operator: "add" by default, and "" if the argument is not a string.
   [[nodiscard]] std::string_view op_name() const;
-  /// Whether it is True; False by default.
+  /// Returns a boolean argument, false by default.
   [[nodiscard]] std::optional<bool> flag(Keyword keyword) const;
-  /// An integer from `least` on that fits int64; nothing for other objects.
+  /// Returns an integer of at least `least` that fits int64; nothing for other objects.
   [[nodiscard]] static std::optional<std::int64_t> whole(nanobind::handle object, std::int64_t least = 0);
-  /// The axis, counted from 0; of one dimension 0 by default.
+  /// Returns the axis, counted from 0. For one dimension the default is 0.
   [[nodiscard]] std::optional<std::size_t> axis(std::size_t dimensions) const;
 
-  /// Numbers, but no booleans.
+  /// Reads numbers, but not booleans.
   bool numbers(nanobind::handle object, Elements& elements);
-  /// Numbers, or booleans that are stored as 0 and 1; `any_shape`: not only of one dimension.
+  /// Reads numbers, or booleans that are stored as 0 and 1; `any_shape`: allows any number of dimensions.
   bool counts(nanobind::handle object, Elements& elements, bool any_shape = false);
-  /// Of a type that bounds of lists and indices have.
+  /// Reads integers of a type that bounds of lists and indices may have.
   bool bounds(nanobind::handle object, Elements& elements);
-  /// Bytes that are true or false.
+  /// Reads bytes that are true or false.
   bool mask(nanobind::handle object, Mask& mask);
-  /// The same of `valid`, which is no mask where it is not given.
+  /// Reads the argument `valid`; the mask is empty if it is not given.
   bool valid(Mask& mask) { return !has(Keyword::valid) || this->mask(named(Keyword::valid), mask); }
-  /// Elements that are moved: those that have no pointers. Returns the array that they are in, or an invalid object.
+  /// Reads elements that can be moved, which have no pointers. Returns the array that contains them, or an invalid
+  /// object.
   nanobind::object moved(nanobind::handle object, Elements& elements);
-  /// Offsets, a tuple of starts and stops of one type, or the size of every list of a content of that length.
+  /// Reads offsets, a tuple of starts and stops of one type, or the size of every list of a content of that length.
   std::optional<Lists> lists(nanobind::handle object, std::int64_t content);
-  /// The elements of the argument that was read last as another type.
+  /// Converts the elements of the argument that was read last to another type.
   bool cast_last(nanobind::handle given, Elements& elements, Type type);
 
-  /// What results of folds are: `dtype`, else the type of `out`, where `looks_at_out`, else the usual one. Booleans that become
-  /// int8 are int8 afterwards.
+  /// Returns the type of a fold's results: `dtype`, otherwise the type of `out` if `looks_at_out`, otherwise the
+  /// default. Booleans that are folded into int8 become int8 in `x`.
   std::optional<ElementKind> result_kind(Operator op, Elements& x, bool looks_at_out = true);
-  /// What folds of that type begin with: a pointer to it, which is null without `initial`.
+  /// Returns a pointer to the initial value of folds of that type, which is null without `initial`.
   bool initial(Operator op, ElementKind kind, const void*& first);
 
-  /// Where a result goes: `out`, where it is of that type and shape and apart from what has been read, else a new array.
+  /// Returns the array for a result: `out` if it has that type and shape and does not overlap what was read, otherwise
+  /// a new array.
   nanobind::object result(ElementKind kind, std::span<const std::int64_t> shape, Elements& to,
                           InPlace in_place = InPlace::no);
   nanobind::object result(ElementKind kind, std::int64_t length, Elements& to) {
     return result(kind, {&length, 1}, to);
   }
-  /// `out` as that many arrays; those that are not given are invalid handles.
+  /// Returns `out` as `count` arrays; those that are not given are invalid handles.
   bool outputs(std::size_t count, std::vector<nanobind::handle>& each) const;
-  /// The first elements of an output, or without one of a new array.
+  /// Returns the first elements of an output, or a new array if there is no output.
   nanobind::object first_of(nanobind::handle output, ElementKind kind, std::int64_t length, Elements& to);
-  /// The same of the elements of an array that are moved.
+  /// Returns the first elements of an output for moved elements of the type of `like`, or a new array.
   nanobind::object first_of(nanobind::handle output, nanobind::handle like, std::int64_t length, Elements& to);
-  /// An output of any length, or without one a new array of that length.
+  /// Returns an output of any length, or a new array of that length if there is no output.
   nanobind::object output_of(nanobind::handle output, ElementKind kind, std::int64_t length, Elements& to);
 
  private:
@@ -129,7 +131,7 @@ class PlainCall {
   };
 
   bool read_place();
-  /// A plain array, in place or as a copy; an invalid object for others.
+  /// Returns a plain array, in place or as a copy; an invalid object for others.
   nanobind::object read(nanobind::handle object, Elements& elements, bool any_shape);
   [[nodiscard]] bool is_apart(const Elements& elements) const;
   bool is_output(nanobind::handle object, Elements& elements) const;
@@ -144,23 +146,24 @@ class PlainCall {
   alignas(8) std::array<std::byte, 8> first_;
 };
 
-/// Keywords as a set of bits.
+/// Returns keywords as a set of bits.
 template <class... Keywords>
 constexpr unsigned named(Keywords... keywords) {
   return (0U | ... | (1U << static_cast<unsigned>(keywords)));
 }
 
-/// Thrown where a call is found not to be plain after it has begun: it is left to Python as well.
+/// Thrown if a call turns out not to be plain after it has begun. The Python function then runs it.
 struct NotPlain {};
 
-/// What C++ does of a function: an invalid object leaves the call to Python.
+/// The C++ implementation of a function's plain case: if it returns an invalid object, the Python function runs the
+/// call.
 struct PlainCase {
   const char* function;
-  unsigned keywords;  ///< that the case knows
+  unsigned keywords;  ///< that the case supports
   nanobind::object (*run)(PlainCall& call);
 };
 
-/// Adds to the cases that `plain` finds by the functions' names.
+/// Adds cases, which `plain` finds by the functions' names.
 void add_plain_cases(std::initializer_list<PlainCase> cases);
 void define_plain(nanobind::module_& module);
 
@@ -170,14 +173,14 @@ inline dynamic::ConstArray as_input(const Elements& elements) {
 
 inline dynamic::Array as_output(const Elements& elements) { return {elements.data, elements.length, elements.type}; }
 
-/// NumPy counts bytes in an int64: more elements are MemoryError, which is Python's to say.
+/// NumPy counts bytes in an int64. For more elements the Python code raises MemoryError.
 inline constexpr std::int64_t kMostElements = std::int64_t{1} << 58;
 
-/// Where each run of equal keys begins, and the last one ends.
+/// Writes the position where each run of equal keys begins, and where the last one ends.
 void write_key_offsets(const CallPlace& place, const dynamic::ConstArray& keys, const dynamic::Array& offsets);
-/// Elements of each content by their positions.
+/// Gathers elements of each content by their positions.
 void take(const CallPlace& place, const Indices& at, const std::vector<ContentColumn>& columns);
-/// How many runs of equal keys there are.
+/// Returns the number of runs of equal keys.
 std::int64_t count_key_runs(const CallPlace& place, const dynamic::ConstArray& keys);
 
 }  // namespace upsweep::python

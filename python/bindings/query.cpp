@@ -31,17 +31,17 @@ namespace nb = nanobind;
 namespace upsweep::python {
 namespace {
 
-constexpr const char* kStreamCapsule = "arrow_array_stream";  // as Arrow's PyCapsule interface calls it
+constexpr const char* kStreamCapsule = "arrow_array_stream";  // the name in Arrow's PyCapsule interface
 
-/// What __arrow_c_stream__() has returned, as a table. `types` has tuples (name, has_own_order), see OwnType.
+/// Converts the result of __arrow_c_stream__() to a table. `types` contains tuples (name, has_own_order), see OwnType.
 std::shared_ptr<Table> table_of_capsule(nb::handle capsule, bool one_pass, std::string name, const nb::list& types) {
   if (PyCapsule_IsValid(capsule.ptr(), kStreamCapsule) == 0) {
-    const std::string text =
-        name + ": its __arrow_c_stream__() gives no stream of Arrow's, but " + nb::type_name(capsule.type()).c_str();
+    const std::string text = name + ": its __arrow_c_stream__() does not return an Arrow stream, but " +
+                             nb::type_name(capsule.type()).c_str();
     throw nb::type_error(text.c_str());
   }
   auto& stream = *static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), kStreamCapsule));
-  if (stream.release == nullptr) throw nb::value_error("the stream has been read");
+  if (stream.release == nullptr) throw nb::value_error("the stream has been read already");
   std::vector<OwnType> own_types;
   for (const nb::handle each : types) {
     own_types.push_back({.name = nb::cast<std::string>(each[0]), .has_own_order = nb::cast<bool>(each[1])});
@@ -50,7 +50,8 @@ std::shared_ptr<Table> table_of_capsule(nb::handle capsule, bool one_pass, std::
   return table_of_stream(stream, one_pass ? StreamKind::one_pass : StreamKind::in_memory, std::move(name), own_types);
 }
 
-/// A table of tuples (name, format, unsupported, values, validity): arrays, the last one of bytes or None.
+/// Converts tuples (name, format, unsupported, values, validity) to a table. Values and validity are arrays; validity
+/// consists of bytes, or is None.
 std::shared_ptr<Table> table_of_tuples(const nb::list& tuples, std::int64_t rows) {
   std::vector<ArrayColumn> columns;
   for (const nb::handle each : tuples) {
@@ -67,7 +68,7 @@ std::shared_ptr<Table> table_of_tuples(const nb::list& tuples, std::int64_t rows
   return table_of_arrays(columns, rows);
 }
 
-/// Columns without rows: what a query is typed by where the rows are elsewhere.
+/// Columns without rows, which determine the types of a query if the rows are elsewhere.
 class NoRows final : public Table {
  public:
   explicit NoRows(std::vector<Field> fields) : fields_(std::move(fields)) {}
@@ -86,7 +87,8 @@ class NoRows final : public Table {
   std::vector<Field> fields_;
 };
 
-/// A table's columns as tuples (name, kind, storage, scale, unsupported, has_own_order, is_untyped, is_all_null), which can be sent to another process.
+/// Returns a table's columns as tuples (name, kind, storage, scale, unsupported, has_own_order, is_untyped,
+/// is_all_null), which can be sent to another process.
 nb::tuple fields(const Table& table) {
   nb::list all;
   for (const Field& field : table.fields()) {
@@ -111,9 +113,9 @@ std::shared_ptr<Table> table_of_fields(const nb::tuple& tuples) {
   return std::make_shared<NoRows>(std::move(all));
 }
 
-constexpr std::int64_t kManyElements = std::numeric_limits<std::int64_t>::max();  // how many a table has is not asked
+constexpr std::int64_t kManyElements = std::numeric_limits<std::int64_t>::max();  // the table's size is not needed
 
-/// Ends a query once a signal's handler has raised something; made in the thread that Python has called.
+/// Ends a query once a signal handler has raised an exception. Must be created in the thread that Python has called.
 QueryProgress until_signalled() {
   return [watch = SignalWatch()](std::int64_t /*rows*/) mutable {
     if (!watch.goes_on()) throw Error(Code::interrupted, "interrupted");
@@ -133,15 +135,15 @@ std::shared_ptr<Answer> run(const Query& query, const Table& table, const CallPl
 
 nb::bytes bytes_of(const std::string& carry) { return nb::bytes(carry.data(), carry.size()); }
 
-/// What the query comes to on a table, to be merged with that of others and made an answer of.
+/// Folds a table to the query's carry, which can be merged with other carries and converted to an answer.
 nb::bytes fold(const Query& query, const Table& table, const CallPlace& place) {
   return bytes_of(place.run(kManyElements,
                             [&](const auto& policy) { return query.fold(policy, table, until_signalled()).bytes(); }));
 }
 
-/// One or several carries, in the order of their rows, as one.
+/// Merges one or several carries, in the order of their rows.
 QueryCarry merged(const Query& query, const std::vector<nb::bytes>& carries) {
-  if (carries.empty()) throw nb::value_error("carries: one is needed at least");
+  if (carries.empty()) throw nb::value_error("carries: at least one is needed");
   const auto view = [](const nb::bytes& carry) { return std::string_view(carry.c_str(), carry.size()); };
   std::vector<std::string_view> all;
   all.reserve(carries.size());
@@ -178,7 +180,7 @@ nb::object integer(const Field& column, const Cell& cell) {
   return nb::steal(PyLong_FromString(text(column, cell).c_str(), nullptr, 10));
 }
 
-/// Integers and days since 1970-01-01 as integers, decimals as text.
+/// Returns a cell: integers and days since 1970-01-01 as integers, decimals as text.
 nb::object value(const Field& column, const Cell& cell) {
   if (cell.null) return nb::none();
   switch (column.kind) {
@@ -205,7 +207,7 @@ nb::list values(const Answer& answer, std::size_t column) {
   return all;
 }
 
-/// The first rows, as they are shown.
+/// Returns the first rows as displayed text.
 std::vector<std::vector<std::string>> texts(const Answer& answer, std::size_t rows) {
   std::vector<std::vector<std::string>> all;
   for (std::size_t row = 0; row < std::min(rows, answer.rows.size()); ++row) {
@@ -227,7 +229,7 @@ nb::list columns(const Answer& answer) {
 
 void define_queries(nb::module_& module) {
   module.def("parse_bytes", &parse_bytes, nb::arg("text"));
-  nb::class_<Table>(module, "Table", "What a query reads.")
+  nb::class_<Table>(module, "Table", "The input of a query.")
       .def_static("of_stream", &table_of_capsule, nb::arg("capsule").none(), nb::arg("one_pass"), nb::arg("name"),
                   nb::arg("types"))
       .def_static("of_arrays", &table_of_tuples, nb::arg("columns"), nb::arg("rows"), nb::keep_alive<0, 1>())
@@ -247,7 +249,7 @@ void define_queries(nb::module_& module) {
       .def("fold", &fold, nb::arg("table"), nb::arg("place"))
       .def("merge", &merge, nb::arg("carries"))
       .def("answer", &answer, nb::arg("carries"));
-  nb::class_<Answer>(module, "Answer", "What a query came to.")
+  nb::class_<Answer>(module, "Answer", "The result of a query.")
       .def_prop_ro("columns", &columns)
       .def_prop_ro("rows", [](const Answer& answer) { return answer.rows.size(); })
       .def_prop_ro("rung", [](const Answer& answer) { return std::string(answer.rung); })
@@ -263,7 +265,7 @@ void define_queries(nb::module_& module) {
 
 NB_MODULE(_queries, module) {
   using namespace upsweep::python;
-  module.doc() = "What upsweep.query calls. Private: its names may change with any version.";
+  module.doc() = "Functions that upsweep.query calls. Private: its names may change with any version.";
   import_numpy();
   define_errors(module);
   define_queries(module);

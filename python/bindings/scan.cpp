@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/scan.cpp: scans, reductions and offsets, in chunks between which Ctrl-C is looked at.
+// bindings/scan.cpp: scans, reductions and offsets, in chunks between which signals such as Ctrl-C are checked.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace nb = nanobind;
 namespace upsweep::python {
 namespace {
 
-/// Elements between two looks at signals: some 50 ms. A multiple of every block.
+/// Number of elements between two checks for signals, some 50 ms. It is a multiple of every block.
 constexpr std::int64_t kChunk = std::int64_t{1} << 26;
 
 dynamic::Carry carry_of(nb::handle initial, Type type) {
@@ -35,7 +35,7 @@ dynamic::Carry carry_of(nb::handle initial, Type type) {
   return element == nullptr ? dynamic::Carry(type) : dynamic::Carry::of(type, element);
 }
 
-/// run(first, length) of consecutive chunks of n elements.
+/// Calls run(first, length) on consecutive chunks of n elements.
 template <class Run>
 std::string_view in_chunks(std::int64_t n, const Run& run) {
   std::string_view rung = run(std::int64_t{0}, std::min(n, kChunk));
@@ -60,7 +60,7 @@ dynamic::Array chunk(dynamic::Array array, std::int64_t first, std::int64_t leng
               index);
 }
 
-/// A call whose overflow is reported as that of an element of the result.
+/// Runs a call whose overflow is reported as that of an element of the result.
 template <class Call>
 void run_on_host(const CallPlace& place, std::int64_t elements, Type type, const Call& call) {
   std::optional<nb::gil_scoped_release> released;
@@ -75,7 +75,7 @@ void run_on_host(const CallPlace& place, std::int64_t elements, Type type, const
 
 std::string_view scan_on(const Policy& policy, const dynamic::ScanOptions& options, dynamic::ConstArray in,
                          dynamic::Array out, dynamic::Carry& carry) {
-  if (in.length != out.length) return dynamic::scan(policy, options, in, out, carry);  // refuses it
+  if (in.length != out.length) return dynamic::scan(policy, options, in, out, carry);  // throws an Error
   return in_chunks(in.length, [&](std::int64_t first, std::int64_t length) {
     try {
       return dynamic::scan(policy, options, chunk(in, first, length), chunk(out, first, length), carry);
@@ -101,7 +101,7 @@ std::string_view scan(const CallPlace& place, std::string_view op, Truth exclusi
   });
 }
 
-/// Along the middle axis of arrays of outer x length x inner elements in the host's memory.
+/// Scans along the middle axis of arrays of outer x length x inner elements in host memory.
 void scan_along(const CallPlace& place, std::string_view op, Truth exclusive, nb::handle initial,
                 std::tuple<std::int64_t, std::int64_t, std::int64_t> shape, nb::handle in, nb::handle out) {
   const dynamic::ConstArray from = input(in, "x");
@@ -139,7 +139,7 @@ std::string_view reduce_on(const gpu::Policy& policy, Operator op, dynamic::Cons
   return dynamic::reduce(policy, op, in, carry);
 }
 
-/// Writes one element of the carry's type to `value`, in the host's memory.
+/// Writes one element of the carry's type to `value`, in host memory.
 std::string_view reduce(const CallPlace& place, Operator op, dynamic::ConstArray from, dynamic::Carry& carry,
                         void* value) {
   const std::string_view rung =
@@ -172,9 +172,9 @@ std::string_view offsets(const CallPlace& place, const dynamic::ConstArray& firs
   });
 }
 
-// ------------------------------------------------------------------------------------------------------------ plain cases
+// --------------------------------------------------------------------------------------------------------- plain cases
 
-/// An array by what lies before, along and behind an axis.
+/// The shape of an array, combined to the elements before, along and after an axis.
 struct Axis {
   std::int64_t outer = 1;
   std::int64_t length = 1;
@@ -215,7 +215,7 @@ nb::object plain_scan(Operator op, bool exclusive, PlainCall& call) {
   const auto along = call.axis(in.shape.size());
   const auto kind = call.result_kind(op, in);
   if (!along || !kind || !call.initial(op, *kind, first)) return {};
-  const bool is_row = in.shape.size() == 1;  // rows that were overwritten could not be done again
+  const bool is_row = in.shape.size() == 1;  // several rows could not be scanned again after they were overwritten
   nb::object out = call.result(*kind, in.shape, to, is_row ? InPlace::yes : InPlace::no);
   if (!out.is_valid()) return {};
   scan_plain_axis(call, {op, exclusive}, Axis(in.shape, *along), as_input(in), as_output(to), first);

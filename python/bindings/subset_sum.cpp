@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/subset_sum.cpp: subset sums, which Ctrl-C stops.
+// bindings/subset_sum.cpp: subset sums, which Ctrl-C interrupts.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace nb = nanobind;
 namespace upsweep::python {
 namespace {
 
-/// False once a signal's handler has raised.
+/// Returns false once a signal handler has raised an exception.
 bool goes_on() {
   const nb::gil_scoped_acquire locked;
   return PyErr_CheckSignals() == 0;
@@ -41,7 +41,7 @@ nb::list list_of(const std::vector<std::int64_t>& values) {
   return all;
 }
 
-/// (reachable, sum, indices, rung)
+/// Returns (reachable, sum, indices, rung).
 nb::tuple find_subset(const CallPlace& place, nb::handle items, std::int64_t target, bool witness, std::int64_t below,
                       std::int64_t above) {
   std::int64_t n = 0;
@@ -58,7 +58,7 @@ nb::tuple find_subset(const CallPlace& place, nb::handle items, std::int64_t tar
   return nb::make_tuple(found.reachable, found.sum, list_of(found.indices), std::string(found.rung));
 }
 
-/// (ways, rung)
+/// Returns (ways, rung).
 nb::tuple find_subsets(const CallPlace& place, nb::handle items, std::int64_t target, std::int64_t most) {
   std::int64_t n = 0;
   const std::int64_t* const of = items_of(items, n);
@@ -73,9 +73,9 @@ nb::tuple find_subsets(const CallPlace& place, nb::handle items, std::int64_t ta
   return nb::make_tuple(ways, std::string(found.rung));
 }
 
-// ------------------------------------------------------------------------------------------------------------ plain cases
+// --------------------------------------------------------------------------------------------------------- plain cases
 
-/// upsweep.SubsetSum, which lives as long as the process.
+/// upsweep.SubsetSum, which exists as long as the process.
 PyObject* subset_sum_class = nullptr;
 
 nb::object array_of(const std::vector<std::int64_t>& values) {
@@ -115,7 +115,7 @@ nb::object plain_subset_sum(PlainCall& call) {
   if (!witness || !below || !above) return {};
   SubsetSumOptions options{.witness = !has_witness || *witness, .below = *below, .above = *above};
   const std::int64_t work = std::max({items.length, *target, *above});
-  // Short calls keep the interpreter's lock, which a thread that asks for signals would wait for.
+  // Short calls keep the interpreter's lock; a thread that checks for signals would wait for it.
   if (work > CallPlace::kKeepsLock) options.progress = [](double) { return goes_on(); };
   const SubsetSum found = call.place().run(work, [&](const auto& policy) {
     return upsweep::find_subset(policy, std::span(of, static_cast<std::size_t>(items.length)), *target, options);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# python/report/cards.py: the cards of all rungs and an excerpt of their code, out of the files in src, as JSON for the report.
-"""SRC OUT.json: run by the build."""
+# python/report/cards.py: extracts the cards of all rungs and excerpts of their code from src, as JSON for the report.
+"""Run by the build with the arguments SRC OUT.json."""
 
 import json
 import re
@@ -12,7 +12,7 @@ MOST_LINES = 70
 
 
 def card_of(text: str, rung: str) -> dict[str, str]:
-    """The paragraphs of the comment that begins with the rung's name, or of the one that its file opens with."""
+    """The paragraphs of the comment that begins with the rung's name, or otherwise of the comment at the head of its file."""
     lines = text.splitlines()
     own = (i for i, line in enumerate(lines) if line.startswith(f"// {rung}: "))
     card: dict[str, str] = {}
@@ -31,8 +31,8 @@ def card_of(text: str, rung: str) -> dict[str, str]:
 
 
 def excerpt_of(text: str) -> str:
-    """The code between the headers and the rung's row."""
-    lines = [line for line in text.splitlines() if "// [guide: " not in line]  # the guide's own excerpts
+    """The code between the headers and the rung's definition."""
+    lines = [line for line in text.splitlines() if "// [guide: " not in line]  # markers of the guide's excerpts
     begin = max((i for i, line in enumerate(lines) if line.startswith("#include")), default=0) + 1
     end = next((i for i, line in enumerate(lines) if re.match(r"extern const(expr)? Rung \w+ ?[{=]", line)), len(lines))
     kept = [line for line in lines[begin:end] if not re.match(r"(namespace|}  // namespace|#if UPSWEEP_HAS_CUDA|#endif)", line)]

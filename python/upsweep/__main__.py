@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/__main__.py: `python -m upsweep`: the commands of upsweep-report, a distribution of its own, by the names that they had here.
+# upsweep/__main__.py: `python -m upsweep` runs the commands of the distribution upsweep-report by their old names.
 from __future__ import annotations
 
 import importlib

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_arrays.py: the arrays of other libraries, seen without a copy, and results in arrays of the same library.
+# upsweep/_arrays.py: views of other libraries' arrays without a copy, and results as arrays of the same library.
 #
-# Arrays in the host's memory become NumPy's, those of a GPU CuPy's or PyTorch's: a Namespace for each of these three has the few
-# things that upsweep asks of a library. `take_in` finds it, and how a result goes back.
+# Arrays in host memory become NumPy arrays. Arrays on a GPU become CuPy or PyTorch arrays. Each of these three
+# libraries has a Namespace with the few functions that upsweep needs. `take_in` finds the Namespace, and how to convert
+# a result back.
 
 from __future__ import annotations
 
@@ -26,17 +27,17 @@ def _listed(words: Sequence[str], last: str = "and") -> str:
 
 
 def _number_words(*others: str) -> str:
-    """The element types as messages list them, and others."""
+    """The element types, and `others`, as messages list them."""
     bits = sorted({int(name.removeprefix("u").removeprefix("int")) for name in NUMBERS if "int" in name})
     floats = [name for name in NUMBERS if "int" not in name]
     return _listed([f"integers of {bits[0]} to {bits[-1]} bits", *floats, *others])
 
 
-# What is wrong with elements of another type, by what is done with them.
+# The messages for elements of an unsupported type, by what the call does with the elements.
 COMPUTED = f"{{}} is not supported: {_number_words('bool')} are"
 MOVED = (
-    f"{{}} is not moved: elements of {_listed([str(size) for size in MOVED_SIZES], 'or')} bytes are, as numbers, booleans, dates, "
-    "times and most decimals have; of others move the positions, numpy.arange(len(x))"
+    f"{{}} cannot be moved: elements must be {_listed([str(size) for size in MOVED_SIZES], 'or')} bytes, such as numbers, booleans, "
+    "dates, times and most decimals; for other types, move positions: numpy.arange(len(x))"
 )
 BOOLEANS = "booleans are needed, not {}"
 INTEGERS = "integers are needed, not {}"
@@ -44,12 +45,12 @@ INTEGERS = "integers are needed, not {}"
 
 @functools.lru_cache(256)
 def _name(dtype: np.dtype) -> str:
-    """NumPy makes the name anew each time, which takes a microsecond."""
+    """Returns the name of a dtype from a cache: NumPy builds the name on each access, which takes a microsecond."""
     return dtype.name
 
 
 class Namespace:
-    """What is asked of an array library: here NumPy, by functions that CuPy has too."""
+    """The functions that upsweep needs of an array library; here those of NumPy, by names that CuPy also has."""
 
     device = -1
     stream = 0
@@ -64,14 +65,14 @@ class Namespace:
         return array.dtype.itemsize
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
-        """A new array. MemoryError also for more elements than the library can count."""
+        """A new array. Raises MemoryError also if the library cannot represent the number of elements."""
         try:
             return self.module.empty(shape, dtype)
         except (ValueError, OverflowError):
-            raise MemoryError(f"an array of shape {shape} of {dtype} needs more memory than there is") from None
+            raise MemoryError(f"an array of shape {shape} of {dtype} needs more memory than is available") from None
 
     def like(self, array: Any, shape: int | tuple[int, ...]) -> Any:
-        """A new array of another's elements."""
+        """A new array with the element type of `array`."""
         return self.empty(shape, array.dtype)
 
     def count_up(self, n: int) -> Any:
@@ -82,7 +83,7 @@ class Namespace:
         return array.astype(dtype, copy=False)
 
     def view_as(self, array: Any, dtype: str) -> Any:
-        """The same memory as elements of another type of the same size."""
+        """A view of the same memory as elements of another type of the same size."""
         return array.view(dtype)
 
     def contiguous(self, array: Any) -> Any:
@@ -90,17 +91,17 @@ class Namespace:
         return array if self.is_contiguous(array) else array.copy()
 
     def is_contiguous(self, array: Any) -> bool:
-        """Side by side, each where upsweep._core may read it."""
+        """Whether the elements are contiguous, and aligned as upsweep._core needs them."""
         if not (array.flags.c_contiguous and array.flags.aligned):
             return False
         return array.dtype.kind in "iufb" or array.ctypes.data % _raw(array.dtype).alignment == 0
 
     def strides(self, array: Any) -> tuple[int, ...]:
-        """In bytes."""
+        """The strides in bytes."""
         return array.strides
 
     def truths(self, array: Any) -> Any:
-        """Booleans as bytes of 0 and 1. Other libraries may store any byte as a true."""
+        """Booleans as bytes of 0 and 1. Other libraries may store any nonzero byte as true."""
         is_plain = array.size == 0 or array.view(np.uint8).max() <= 1
         return array if is_plain else array.view(np.uint8) != 0
 
@@ -120,13 +121,13 @@ class Namespace:
         return a.ctypes.data == b.ctypes.data and a.nbytes == b.nbytes
 
     def elements(self, array: Any) -> Any:
-        """The array as upsweep._core takes it: of one dimension, contiguous."""
+        """The array in the form that upsweep._core accepts: one dimension, contiguous."""
         if array.dtype.kind in "iufb":
             return array
         return array.view(_raw(array.dtype))
 
     def scalar(self, value: np.ndarray) -> Any:
-        """An array without dimensions of the one element of a NumPy array."""
+        """A zero-dimensional array of the only element of a NumPy array."""
         return value[0]
 
 
@@ -150,7 +151,7 @@ class _Cupy(Namespace):
         return array.flags.c_contiguous
 
     def truths(self, array: Any) -> Any:
-        return array.view(np.uint8) != 0  # a look at them first would wait for the GPU
+        return array.view(np.uint8) != 0  # checking the bytes first would wait for the GPU
 
     def to_host(self, array: Any) -> np.ndarray:
         return self.module.asnumpy(array)
@@ -243,16 +244,16 @@ def _type_name(dtype: str) -> str:
 
 
 def _raw(dtype: np.dtype) -> Any:
-    """A type that NumPy's other elements are moved as."""
+    """The type as which upsweep moves elements that are neither numbers nor booleans."""
     size = dtype.itemsize
     return np.dtype(f"u{size}") if size <= 8 else np.dtype(np.complex128)
 
 
 class Array:
-    """An argument: an array of one of three libraries, that library's namespace, and the way back to the argument's own.
+    """An argument: an array of one of the three libraries, its namespace, and a function that converts a result back.
 
-    Elements of types that NumPy does not have are `opaque`: bytes of one size under the name of their own type. They are moved,
-    and never computed with.
+    Elements of types that NumPy does not have are `opaque`: bytes of one size under the original type's name.
+    They are only moved, never computed with.
     """
 
     __slots__ = ("back", "data", "labels", "opaque", "xp")
@@ -263,7 +264,7 @@ class Array:
         self.data = data
         self.xp = xp
         self.back = back
-        self.labels = labels  # the index of a Series of pandas
+        self.labels = labels  # the index of a pandas Series
         self.opaque = opaque
 
     @property
@@ -271,7 +272,7 @@ class Array:
         return self.opaque or self.xp.dtype(self.data)
 
     def give(self, result: Any, *, beside: bool = False) -> Any:
-        """A result in an array of the argument's own library; `beside`: its elements belong to the argument's, one to one."""
+        """A result as an array of the argument's own library; `beside`: result and argument correspond element by element."""
         if self.back is None:
             return result
         given = self.back(result)
@@ -282,7 +283,7 @@ _LIBRARIES = ("awkward", "cupy", "jax", "jaxlib", "pandas", "polars", "pyarrow",
 
 
 def library_of(value: Any) -> str:
-    """The library that a value's class is of, or that of a class which it derives from."""
+    """The library that defines a value's class or one of its base classes."""
     for kind in type(value).__mro__:
         library = kind.__module__.partition(".")[0]
         if library in _LIBRARIES:
@@ -291,12 +292,12 @@ def library_of(value: Any) -> str:
 
 
 class _OfAnotherType(Exception):
-    """Elements that are no array's of upsweep; the text is what they are."""
+    """Elements of a type that no array of upsweep has; the text names the type."""
 
 
 def take_in(value: Any, name: str, refusal: str = COMPUTED) -> Array:
-    """`value` as an Array. TypeError for what is none, or cannot be seen as one without a loss, and in the words of `refusal` for
-    elements of a type that no array has."""
+    """Converts `value` to an Array. Raises TypeError if `value` is not an array, or if the conversion would lose information.
+    For elements of an unsupported type the message is `refusal`."""
     try:
         return _take_in(value, name)
     except _OfAnotherType as error:
@@ -340,7 +341,7 @@ def _take_in(value: Any, name: str) -> Array:
 
 
 def _of_numpy(value: Any, name: str) -> np.ndarray:
-    """What NumPy makes of a sequence, or of an object of another library, and integers as integers."""
+    """Converts a sequence or an object of another library with NumPy; integers stay integers."""
     try:
         array = np.asarray(value)
     except (
@@ -348,8 +349,8 @@ def _of_numpy(value: Any, name: str) -> np.ndarray:
         ValueError,
         RuntimeError,
         AttributeError,
-    ) as error:  # lists of several lengths; whatever __array__() raises
-        raise TypeError(f"{name}: no array can be made of this {_full_name(value)}: {error}") from error
+    ) as error:  # lists of several lengths; or any exception of __array__()
+        raise TypeError(f"{name}: cannot convert this {_full_name(value)} to an array: {error}") from error
     if array.dtype.kind not in "fO" or not isinstance(value, (Sequence, int)):
         return array
     each = np.asarray(value, object)
@@ -366,48 +367,50 @@ def _full_name(value: Any) -> str:
 
 
 def awkward_error(name: str) -> TypeError:
-    """The error of an Awkward Array, which functions of its own take."""
-    return TypeError(f"{name}: an Awkward Array: see upsweep.awkward, or give its .layout's offsets and content")
+    """The error for an Awkward Array, which has its own functions."""
+    return TypeError(
+        f"{name}: an Awkward Array is not supported: see upsweep.awkward, or pass its .layout's offsets and content"
+    )
 
 
 def take_in_numbers(value: Any, name: str, refusal: str = COMPUTED) -> Array:
-    """An Array that upsweep computes with."""
+    """Converts `value` to an Array of a type that upsweep computes with."""
     array = take_in(value, name, refusal)
     require_numbers(array, name, refusal)
     return array
 
 
 def require_numbers(array: Array, name: str, refusal: str = COMPUTED) -> None:
-    """TypeError for elements that upsweep does not compute with. Booleans are bytes of 0 and 1 afterwards."""
+    """Raises TypeError for elements that upsweep does not compute with. Converts booleans to bytes of 0 and 1."""
     if number_type(array, name, refusal) == "bool":
         array.data = array.xp.truths(array.data)
 
 
 def take_out(out: Any, name: str = "out") -> Array:
-    """`out` as an Array of its own memory. TypeError for what has none that could be written, ValueError where one element's memory
-    is another one's too."""
+    """Converts `out` to an Array of the same memory. Raises TypeError if that memory cannot be written, and ValueError if two
+    elements share memory."""
     library = library_of(out)
     if isinstance(out, np.ndarray):
         if not out.dtype.isnative:
-            raise TypeError(f"{name}: byte-swapped arrays are not written: give one in native byte order")
+            raise TypeError(f"{name}: cannot write to a byte-swapped array: pass one in native byte order")
     elif library in ("pyarrow", "polars", "pandas", "xarray"):
-        raise TypeError(f"{name}: {library}'s arrays are not written: give an array of NumPy's")
+        raise TypeError(f"{name}: cannot write to an array of {library}: pass a NumPy array")
     elif library == "torch":
         if out.is_neg() or out.is_conj():
-            raise TypeError(f"{name}: a view that PyTorch negates or conjugates when it is read is not written: give a tensor")
+            raise TypeError(f"{name}: cannot write to a view that PyTorch negates or conjugates when it is read: pass a tensor")
     elif not (library == "cupy" or hasattr(out, "__cuda_array_interface__") or hasattr(out, "__dlpack__")):
         try:
             out = np.asarray(memoryview(out))
         except TypeError:
-            raise TypeError(f"{name}: an array that can be written is needed, not {type(out).__name__}") from None
+            raise TypeError(f"{name}: a writable array is needed, not {type(out).__name__}") from None
     taken = take_in(out, name)
     if not _lie_apart(taken):
-        raise ValueError(f"{name}: its elements overlap in memory, as those of an expanded array do: give one without that")
+        raise ValueError(f"{name}: its elements overlap in memory, as in an expanded array: pass an array without overlap")
     return taken
 
 
 def _lie_apart(array: Array) -> bool:
-    """Whether each element has memory of its own: along any axis a step leads past all elements of the axes with shorter steps."""
+    """Whether no two elements share memory: along any axis, one step passes all elements of the axes with shorter steps."""
     shape = tuple(array.data.shape)
     if 0 in shape:
         return True
@@ -420,7 +423,7 @@ def _lie_apart(array: Array) -> bool:
 
 
 def tuple_of(out: Any, count: int, what: str) -> Any:
-    """`out` as so many arrays."""
+    """Returns `out` as a sequence of `count` arrays."""
     given = out if isinstance(out, (tuple, list)) else (out,)
     if len(given) != count:
         raise ValueError(f"out: {count} arrays are needed, {what}, not {len(given)}")
@@ -428,14 +431,14 @@ def tuple_of(out: Any, count: int, what: str) -> Any:
 
 
 def output_in(out: Any, dtype: str, length: int | None, inputs: Iterable[Any], new: Callable[[], Any]) -> Any:
-    """Where a result of that length is written: the first elements of `out`, or a new array where those do not lie side by side.
-    None: nobody knows its length yet, and `out` may be longer."""
+    """Returns the array that a result of `length` elements is written to. If the first elements of `out` are contiguous, it is
+    these; otherwise it is a new array. If `length` is None, the length is not yet known, and `out` may be longer than the result."""
     taken = take_out(out)
     if taken.dtype != dtype or taken.data.ndim != 1:
         raise TypeError(f"out: an array of {dtype} of one dimension is needed")
     length = taken.data.shape[0] if length is None else length
     if taken.data.shape[0] < length:
-        raise ValueError(f"out: {length} elements are needed, it has {taken.data.shape[0]}")
+        raise ValueError(f"out: {length} elements are needed, but it has {taken.data.shape[0]}")
     if not taken.xp.is_writable(taken.data):
         raise ValueError("out: the array is read-only")
     if any(taken.xp.overlap(taken.data, other) for other in inputs):
@@ -446,7 +449,7 @@ def output_in(out: Any, dtype: str, length: int | None, inputs: Iterable[Any], n
 
 
 def written_to(given: Any, output: Any) -> Any:
-    """`given`, or its first elements, with what has been written there or is to be copied there."""
+    """Returns `given`, or its first elements. If the call wrote to another array `output`, first copies it to `given`."""
     taken = take_out(given)
     first = taken.data[: len(output)]
     if not taken.xp.is_contiguous(taken.data):
@@ -458,7 +461,7 @@ def written_to(given: Any, output: Any) -> Any:
 
 
 def has_capsules(value: Any) -> bool:
-    """Whether `value` gives Arrow's PyCapsules."""
+    """Whether `value` exports Arrow PyCapsules."""
     return hasattr(value, "__arrow_c_device_array__") or hasattr(value, "__arrow_c_array__")
 
 
@@ -472,15 +475,15 @@ def _numbers_of(value: Any, name: str) -> Any:
 
 
 def _chunked(value: Any, name: str) -> Any:
-    """What a stream of arrays gives, by pyarrow."""
+    """Reads a stream of arrays with pyarrow."""
     try:
         import pyarrow
     except ImportError:
-        raise ImportError(f"{name}: a stream of Arrow's is read with pyarrow, which is not installed") from None
+        raise ImportError(f"{name}: an Arrow stream is read with pyarrow, which is not installed") from None
     try:
         return pyarrow.chunked_array(value)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name}: its __arrow_c_stream__() gives no array of Arrow's: {error}") from error
+        raise TypeError(f"{name}: its __arrow_c_stream__() does not return an Arrow array: {error}") from error
 
 
 def _native(array: np.ndarray, name: str) -> np.ndarray:
@@ -495,7 +498,7 @@ def _native(array: np.ndarray, name: str) -> np.ndarray:
 
 
 def _opaque(elements: np.ndarray, dtype: str, back: Callable[[Any], Any], own: Callable[[np.ndarray], Any]) -> Array:
-    """Elements that NumPy has as bytes alone: `own` makes an array of these again, `back` of any other result."""
+    """Elements that NumPy can hold only as bytes: `own` converts bytes back to the original type, `back` any other result."""
     return Array(elements, NUMPY, lambda result: own(result) if result.dtype.kind == "V" else back(result), opaque=dtype)
 
 
@@ -510,8 +513,8 @@ def _from_torch(tensor: Any, name: str) -> Array:
     if tensor.is_nested:
         raise nested_error(name)
     if tensor.is_quantized:
-        raise TypeError(f"{name}: a quantized tensor: give its integers, x.int_repr(), or its values, x.dequantize()")
-    if torch._is_functional_tensor(tensor):  # whose memory is another tensor's
+        raise TypeError(f"{name}: a quantized tensor: pass its integers, x.int_repr(), or its values, x.dequantize()")
+    if torch._is_functional_tensor(tensor):  # its memory belongs to another tensor
         raise TypeError(f"{name}: a tensor inside torch.func.functionalize: call upsweep outside of it")
     if tensor.layout is not torch.strided:
         raise TypeError(f"{name}: a {tensor.layout} tensor: a strided one is needed")
@@ -519,25 +522,27 @@ def _from_torch(tensor: Any, name: str) -> Array:
         raise TypeError(f"{name}: a tensor on {tensor.device}: the CPU or an NVIDIA GPU is needed")
     try:
         if forward_ad.unpack_dual(tensor).tangent is not None:
-            raise TypeError(f"{name}: a tensor with a forward gradient, which upsweep does not compute: give its .primal alone")
+            raise TypeError(f"{name}: a tensor with a forward gradient, which upsweep does not compute: pass only its .primal")
         tensor = tensor.resolve_conj().resolve_neg()
         return Array(tensor, _Torch(tensor)) if tensor.is_cuda else _of_tensor(tensor, torch)
-    except (RuntimeError, NotImplementedError) as error:  # inside torch.vmap, torch.func.grad and the like
-        raise TypeError(f"{name}: this {_full_name(tensor)} of {tensor.dtype} has no memory that is seen: {error}") from error
+    except (RuntimeError, NotImplementedError) as error:  # inside torch.vmap, torch.func.grad and similar functions
+        raise TypeError(
+            f"{name}: the memory of this {_full_name(tensor)} of {tensor.dtype} is not accessible: {error}"
+        ) from error
 
 
 def nested_error(name: str) -> TypeError:
-    """The error of a nested tensor of PyTorch."""
+    """The error for a nested PyTorch tensor."""
     return TypeError(
-        f"{name}: a nested tensor: give its content and offsets, x.values() and x.offsets(), of the layout torch.jagged"
+        f"{name}: a nested tensor: pass its content and offsets, x.values() and x.offsets(), of the layout torch.jagged"
     )
 
 
 def _of_tensor(tensor: Any, torch: Any) -> Array:
-    """One on the CPU."""
+    """Converts a tensor on the CPU."""
     try:
         return Array(tensor.numpy(), NUMPY, torch.from_numpy)
-    except TypeError:  # bfloat16 and the like, which NumPy does not have
+    except TypeError:  # bfloat16 and other types that NumPy does not have
         size = tensor.element_size()
         elements = tensor.view(getattr(torch, f"int{8 * size}")).numpy().view(f"V{size}")
     dtype = tensor.dtype
@@ -554,9 +559,11 @@ def _nulls(count: int) -> str:
 
 
 def require_column(value: Any, name: str, library: str) -> None:
-    """TypeError for a table of pyarrow, Polars or pandas, or another of their objects that is no array."""
+    """Raises TypeError for a table of pyarrow, Polars or pandas, and for other objects of theirs that are not arrays."""
     if not (hasattr(value, "to_numpy") and hasattr(value, "dtype" if library != "pyarrow" else "null_count")):
-        raise TypeError(f"{name}: {library}'s {type(value).__name__} is no array: give a column (upsweep.query takes tables)")
+        raise TypeError(
+            f"{name}: {library}'s {type(value).__name__} is not an array: pass a column (upsweep.query accepts tables)"
+        )
 
 
 def _from_columns(value: Any, name: str, library: str) -> Array:
@@ -567,7 +574,7 @@ def _from_columns(value: Any, name: str, library: str) -> Array:
     nulls = value.null_count if hasattr(value, "null_count") and not callable(value.null_count) else value.null_count()
     if nulls:
         raise ValueError(
-            f"{name}: {_nulls(nulls)}, and only segmented_reduce and segmented_scan skip nulls, those of their content"
+            f"{name}: {_nulls(nulls)}; only segmented_reduce and segmented_scan skip nulls, and only in their content"
         )
     return _from_polars(value, name, module) if library == "polars" else _from_pyarrow(value, name, module)
 
@@ -588,7 +595,7 @@ def _from_pyarrow(value: Any, name: str, pyarrow: Any) -> Array:
 
 
 def _is_moved_as_bytes(kind: Any, types: Any) -> bool:
-    """Types of one size that NumPy does not have."""
+    """Whether it is a fixed-size type that NumPy does not have, of a size that upsweep moves."""
     is_fixed = types.is_decimal(kind) or types.is_time(kind) or types.is_interval(kind) or types.is_fixed_size_binary(kind)
     return is_fixed and kind.bit_width // 8 in MOVED_SIZES
 
@@ -606,22 +613,22 @@ def _bytes_of_pyarrow(stored: Any, kind: Any, pyarrow: Any) -> Array:
 
 
 def _of_numbers(elements: np.ndarray, name: str, kind: Any) -> np.ndarray:
-    """The elements, unless NumPy has them as objects or text only: they are refused by the name of their own type."""
+    """Returns the elements. Refuses types that NumPy holds only as objects or text, by the original type's name."""
     if elements.dtype.kind in "OSUT":
         raise _OfAnotherType(kind)
     return _native(elements, name)
 
 
 def _is_time(result: np.ndarray, elements: np.ndarray) -> bool:
-    """Whether these are the elements' own dates or times, whose type says more than NumPy's: a time zone."""
+    """Whether these are the elements' own dates or times. Their type may have a time zone, which NumPy's type lacks."""
     return result.dtype == elements.dtype and elements.dtype.kind in "mM"
 
 
 def _from_polars(value: Any, name: str, polars: Any) -> Array:
     kind = value.dtype
     if kind == polars.Struct:
-        raise TypeError(f"{name}: {kind} is no array of numbers: give a field, such as x.struct.field({kind.fields[0].name!r})"
-                        if kind.fields else f"{name}: {kind} is no array of numbers")  # fmt: skip
+        raise TypeError(f"{name}: {kind} is not an array of numbers: pass a field, such as x.struct.field({kind.fields[0].name!r})"
+                        if kind.fields else f"{name}: {kind} is not an array of numbers")  # fmt: skip
     if kind == polars.Array:
         _refuse_nulls_inside(value, name, polars)
     if kind in (polars.Decimal, polars.Time):
@@ -644,17 +651,17 @@ def _from_polars(value: Any, name: str, polars: Any) -> Array:
 
 
 def arrow_of_polars(value: Any, name: str) -> Any:
-    """A Series as an array of pyarrow. TypeError of what only Polars has."""
+    """A Series as a pyarrow array. Raises TypeError for types that only Polars has."""
     try:
         return value.to_arrow()
     except ImportError:
         raise
-    except Exception as error:  # of Arrow's, or a panic of Polars
+    except Exception as error:  # an exception of Arrow, or a panic of Polars
         raise TypeError(f"{name}: {value.dtype} is not supported: {error}") from error
 
 
 def _refuse_nulls_inside(value: Any, name: str, polars: Any) -> None:
-    """Rows of Polars' Array that are not null may have elements that are: NumPy would not see them."""
+    """Refuses Polars Array rows that are not null but contain null elements: NumPy would not see these nulls."""
     shape, inner = (len(value), *value.dtype.shape), value
     while inner.dtype == polars.Array:
         inner = inner.explode()
@@ -666,7 +673,7 @@ def _refuse_nulls_inside(value: Any, name: str, polars: Any) -> None:
 def _from_pandas(value: Any, name: str, pandas: Any) -> Array:
     kind, label, labels = value.dtype, getattr(value, "name", None), getattr(value, "index", None)
     nulls = 0 if isinstance(kind, np.dtype) else int(value.isna().sum())
-    if nulls:  # as NaN, integers would become floats
+    if nulls:  # NumPy would store them as NaN, and integers would become floats
         raise ValueError(f"{name}: {_nulls(nulls)}")
 
     arrow = _take_in(sys.modules["pyarrow"].array(value), name) if isinstance(kind, pandas.ArrowDtype) else None
@@ -688,9 +695,11 @@ def _from_pandas(value: Any, name: str, pandas: Any) -> Array:
 
 
 def _from_xarray(value: Any, name: str) -> Array:
-    """A DataArray or a Variable is taken as the array that it holds, and the result is that array's kind."""
+    """Converts the array inside a DataArray or a Variable; the result is an array of that inner kind."""
     if not hasattr(value, "data") or not hasattr(value, "dims"):
-        raise TypeError(f"{name}: xarray's {type(value).__name__} is no array: give one of its variables, such as x['name']")
+        raise TypeError(
+            f"{name}: xarray's {type(value).__name__} is not an array: pass one of its variables, such as x['name']"
+        )
     return _take_in(value.data, name)
 
 
@@ -700,17 +709,17 @@ def _from_jax(value: Any, name: str) -> Array:
     if isinstance(value, jax.core.Tracer):
         raise TypeError(
             f"{name}: an array that JAX is tracing has no elements yet: call upsweep outside of jax.jit, jax.grad and jax.vmap, or "
-            "inside by jax.pure_callback"
+            "inside with jax.pure_callback"
         )
     if not isinstance(value, jax.Array):
         raise TypeError(f"{name}: an array is needed, not {_full_name(value)}")
     try:
         dtype = np.dtype(value.dtype)
-    except TypeError:  # keys of random numbers
+    except TypeError:  # random number keys
         raise _OfAnotherType(value.dtype) from None
     if dtype.kind != "V" or any(device.platform != "cpu" for device in value.devices()):
         return _from_dlpack(value, "jax", name)
-    size = dtype.itemsize  # bfloat16 and the like, which DLPack does not bring to NumPy
+    size = dtype.itemsize  # bfloat16 and other types that DLPack cannot pass to NumPy
     elements = np.asarray(value).view(f"V{size}")
     return _opaque(elements, dtype.name, _to_jax, lambda result: jax.numpy.asarray(result.view(dtype)))
 
@@ -719,7 +728,7 @@ def _from_dlpack(value: Any, library: str, name: str) -> Array:
     try:
         kind = int(value.__dlpack_device__()[0])
     except (BufferError, RuntimeError, ValueError, TypeError, NotImplementedError) as error:
-        raise TypeError(f"{name}: its __dlpack_device__() names no device: {error}") from error
+        raise TypeError(f"{name}: its __dlpack_device__() does not return a device: {error}") from error
     if kind in (2, 13):  # kDLCUDA, kDLCUDAManaged
         return _through_cupy(value, library, name)
     if kind not in (1, 3):  # kDLCPU, kDLCUDAHost
@@ -729,16 +738,16 @@ def _from_dlpack(value: Any, library: str, name: str) -> Array:
     try:
         array = np.from_dlpack(value)
     except (BufferError, RuntimeError, ValueError, TypeError) as error:
-        raise TypeError(f"{name}: its __dlpack__() gives no array: {error}") from error
+        raise TypeError(f"{name}: its __dlpack__() does not return an array: {error}") from error
     return Array(_native(array, name), NUMPY, _way_back(library))
 
 
 def _through_cupy(value: Any, library: str, name: str) -> Array:
-    """Arrays on a GPU of libraries that upsweep does not know come and go as CuPy's."""
+    """Converts an array on a GPU of a library that upsweep does not support itself. Input and result pass through CuPy."""
     try:
         import cupy
     except ImportError:
-        raise TypeError(f"{name}: arrays of {library} on a GPU come by way of CuPy, which is not installed") from None
+        raise TypeError(f"{name}: arrays of {library} on a GPU are read with CuPy, which is not installed") from None
     array = cupy.from_dlpack(value) if hasattr(value, "__dlpack__") else cupy.asarray(value)
     return Array(array, _Cupy(array), _way_back(library))
 
@@ -754,7 +763,7 @@ def _way_back(library: str) -> Callable[[Any], Any] | None:
 
 
 def _to_jax(result: Any) -> Any:
-    """JAX narrows integers of 64 bits to 32 without a word unless jax_enable_x64 is set."""
+    """Converts a result to JAX. Unless jax_enable_x64 is set, JAX silently narrows 64-bit integers to 32 bits."""
     import jax
 
     if not jax.config.jax_enable_x64 and result.dtype.name in ("int64", "uint64") and result.size:
@@ -765,7 +774,7 @@ def _to_jax(result: Any) -> Any:
 
 
 def number_type(array: Array, name: str, refusal: str = COMPUTED) -> str:
-    """The array's type, one that upsweep computes with; TypeError for any other."""
+    """The array's element type, which must be one that upsweep computes with; otherwise raises TypeError."""
     dtype = array.dtype
     if dtype not in NUMBERS and dtype != "bool":
         raise TypeError(f"{name}: {refusal.format(shown(dtype))}")
@@ -773,21 +782,21 @@ def number_type(array: Array, name: str, refusal: str = COMPUTED) -> str:
 
 
 def shown(dtype: str) -> str:
-    """A type's name in messages: NumPy's names of text count bits."""
+    """A type's name for messages: NumPy's own names of text types contain a number of bits."""
     return "text" if dtype.startswith(("str", "bytes")) else dtype
 
 
 def flat(array: Array) -> Any:
-    """All elements, side by side, as upsweep._core takes them."""
+    """All elements, contiguous, in the form that upsweep._core accepts."""
     return array.xp.elements(array.xp.contiguous(array.data).reshape(-1))
 
 
-# What libraries call a type otherwise than NumPy does; to NumPy "float" is float64.
+# Type names of libraries that differ from NumPy's. In NumPy "float" is float64.
 _OTHER_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64", "boolean": "bool"}
 
 
 def dtype_name(dtype: Any) -> str:
-    """The name of a dtype given as NumPy's, a library's or a string."""
+    """The name of a dtype, given as a dtype of NumPy or of another library, or as a string."""
     library = dtype.__module__.partition(".")[0] if isinstance(dtype, type) else library_of(dtype)
     if library in ("pandas", "polars", "pyarrow", "torch"):
         name = str(dtype).removeprefix("torch.").lower().partition("[")[0]
@@ -799,7 +808,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def result_type(dtype: Any) -> str:
-    """The name of a dtype. TypeError where there is no such number."""
+    """The name of a dtype of numbers. Raises TypeError for any other dtype."""
     name = dtype_name(dtype)
     if name not in NUMBERS:
         raise TypeError(f"dtype: {name} is not supported: {_number_words()} are")
@@ -807,7 +816,7 @@ def result_type(dtype: Any) -> str:
 
 
 def word(value: Any, name: str, choices: Sequence[str]) -> str:
-    """One of these words. ValueError for anything else."""
+    """Returns `value` if it is one of the choices; otherwise raises ValueError."""
     if isinstance(value, str) and value in choices:
         return value
     *others, last = (f'"{choice}"' for choice in choices)
@@ -815,27 +824,27 @@ def word(value: Any, name: str, choices: Sequence[str]) -> str:
 
 
 def text(value: Any, name: str) -> str:
-    """A string that UTF-8 has. TypeError for anything else, ValueError for one with half of a UTF-16 pair in it."""
+    """Returns a string that UTF-8 can encode. Raises TypeError for other types, and ValueError for an unpaired surrogate."""
     if not isinstance(value, str):
         raise TypeError(f"{name}: a string is needed, not {type(value).__name__}")
     try:
         value.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"{name}: character {error.start} is a surrogate alone, {value[error.start]!r}, which is no text"
+            f"{name}: character {error.start} is an unpaired surrogate, {value[error.start]!r}, which UTF-8 cannot encode"
         ) from None
     return value
 
 
 def flag(value: Any, name: str) -> bool:
-    """True or False, NumPy's too."""
+    """Returns True or False, also from a NumPy boolean or the integers 0 and 1."""
     if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
         return bool(value)
     raise TypeError(f"{name}: True or False is needed, not {value!r}")
 
 
 def whole(value: Any, name: str, least: int = -(2**63), most: int = 2**63 - 1) -> int:
-    """An integer of that range. TypeError for anything else, ValueError and OverflowError for one outside."""
+    """Returns an integer of that range. Raises TypeError for other types, ValueError below it, OverflowError above it."""
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
         raise TypeError(f"{name}: an integer is needed, not {value!r}")
     number = operator.index(value)

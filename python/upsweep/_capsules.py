@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_capsules.py: arrays of libraries that upsweep does not know, by Arrow's PyCapsules: of the host's memory, and a GPU's.
+# upsweep/_capsules.py: arrays of unknown libraries through Arrow's PyCapsules, in host memory and on a GPU.
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HOST, _GPUS = (1, 3), (2, 13)  # ARROW_DEVICE_CPU and _CUDA_HOST; _CUDA and _CU
 
 
 class ArrowSchema(ctypes.Structure):
-    """Arrow's C data interface, which says what each member is."""
+    """The ArrowSchema struct of Arrow's C data interface, whose documentation describes each member."""
 
 
 ArrowSchema._fields_ = [
@@ -40,7 +40,7 @@ ArrowSchema._fields_ = [
 
 
 class ArrowArray(ctypes.Structure):
-    """The same interface."""
+    """The ArrowArray struct of Arrow's C data interface."""
 
 
 ArrowArray._fields_ = [
@@ -58,7 +58,7 @@ ArrowArray._fields_ = [
 
 
 class ArrowDeviceArray(ctypes.Structure):
-    """Arrow's C device data interface."""
+    """The ArrowDeviceArray struct of Arrow's C device data interface."""
 
     _fields_ = [
         ("array", ArrowArray),
@@ -70,9 +70,10 @@ class ArrowDeviceArray(ctypes.Structure):
 
 
 def from_capsules(value: Any, name: str) -> Any:
-    """An array of pyarrow's for the host's memory, of CuPy's for numbers on a GPU; (content, offsets) of CuPy's for lists there.
+    """Converts an object with Arrow PyCapsules to an array.
 
-    TypeError for what is neither, ValueError for nulls on a GPU.
+    Arrays in host memory become pyarrow arrays. Numbers on a GPU become a CuPy array, and lists on a GPU a pair
+    (content, offsets) of CuPy arrays. Raises TypeError for other objects, and ValueError for nulls on a GPU.
     """
     if hasattr(value, "__arrow_c_device_array__"):
         try:
@@ -89,7 +90,7 @@ def from_capsules(value: Any, name: str) -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise TypeError(f"{name}: arrays of {_library(value)} come by way of pyarrow, which is not installed") from None
+        raise TypeError(f"{name}: arrays of {_library(value)} are read with pyarrow, which is not installed") from None
     try:
         return pyarrow.array(value)
     except (TypeError, ValueError) as error:
@@ -97,7 +98,7 @@ def from_capsules(value: Any, name: str) -> Any:
 
 
 def _no_array(name: str, method: str, error: Exception) -> TypeError:
-    return TypeError(f"{name}: its {method}() gives no array of Arrow's: {error}")
+    return TypeError(f"{name}: its {method}() does not return an Arrow array: {error}")
 
 
 def _library(value: Any) -> str:
@@ -114,7 +115,7 @@ def _on_gpu(schema: ArrowSchema, device_array: ArrowDeviceArray, capsule: Any, n
     try:
         import cupy
     except ImportError:
-        raise TypeError(f"{name}: arrays of Arrow on a GPU come by way of CuPy, which is not installed") from None
+        raise TypeError(f"{name}: Arrow arrays on a GPU are read with CuPy, which is not installed") from None
     device = device_array.device_id
     if device_array.sync_event:
         event = ctypes.c_void_p.from_address(device_array.sync_event).value
@@ -125,7 +126,7 @@ def _on_gpu(schema: ArrowSchema, device_array: ArrowDeviceArray, capsule: Any, n
             with cupy.cuda.Device(device):
                 return cupy.empty(0, dtype)
         size = cupy.dtype(dtype).itemsize
-        memory = cupy.cuda.UnownedMemory(address, (first + count) * size, capsule, device)  # the capsule keeps it alive
+        memory = cupy.cuda.UnownedMemory(address, (first + count) * size, capsule, device)  # `capsule` owns it
         return cupy.ndarray(count, dtype, cupy.cuda.MemoryPointer(memory, first * size))
 
     def column(array: ArrowArray, kind: str) -> Any:
@@ -144,5 +145,5 @@ def _on_gpu(schema: ArrowSchema, device_array: ArrowDeviceArray, capsule: Any, n
 
 
 def _refuse_nulls(array: ArrowArray, name: str) -> None:
-    if array.null_count > 0 or (array.null_count < 0 and array.buffers[0]):  # -1: nobody has counted
+    if array.null_count > 0 or (array.null_count < 0 and array.buffers[0]):  # -1: the nulls were not counted
         raise ValueError(f"{name}: nulls on a GPU: fill them first")

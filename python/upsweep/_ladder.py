@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_ladder.py: the ladders: every rung of a problem verified and timed on this machine, as a table; and the GPUs.
+# upsweep/_ladder.py: verifies and times every rung of a problem on this machine, as a table; and lists the GPUs.
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _COLUMNS = ("rung", "type", "n", "threads", "status", "seconds", "bytes_per_seco
 
 
 class Records(Sequence[dict[str, Any]]):
-    """Rows of a table: a sequence of dictionaries, shown as a table in a notebook, and exported to Arrow.
+    """Rows of a table: a sequence of dictionaries, displayed as a table in a notebook, and exported to Arrow.
 
-    `pyarrow.table(records)`, `polars.DataFrame(list(records))` and `pandas.DataFrame(list(records))` take it.
+    `pyarrow.table(records)`, `polars.DataFrame(list(records))` and `pandas.DataFrame(list(records))` accept it.
     """
 
     def __init__(self, rows: list[dict[str, Any]], columns: tuple[str, ...]):
@@ -83,33 +83,35 @@ def ladder(
     max_seconds: float = 5.0,
     settings: Mapping[str, int | str] | None = None,
 ) -> Records:
-    """Every rung of a problem, from the naive loop up, verified and timed on this machine.
+    """Verifies and times every rung of a problem on this machine, starting with the naive loop.
 
     Parameters
     ----------
     problem : str, optional
-        "scan", "reduce", "segmented-reduce", …; without it all problems and their rungs are listed, and nothing is timed.
+        The name of a problem: "scan", "reduce", "segmented-reduce", … Without it the function lists all problems and their
+        rungs, and times nothing.
     sizes, types : sequences, optional
-        Lengths and element types of the generated data; by default the problem's usual ones.
+        Lengths and element types of the generated data. The default is the problem's usual ones.
     device : {"cpu", "cuda"}
-        Whose rungs.
+        The device whose rungs are timed.
     max_seconds : float
-        A rung that is estimated to take longer is skipped.
+        The time limit per rung in seconds. A rung whose estimated time is longer is skipped.
     settings : mapping, optional
-        What the problem has besides, such as {"lists": "fixed3"}: the options of `upsweep ladder`.
+        Other settings of the problem, such as {"lists": "fixed3"}. They are the options of `upsweep ladder`.
 
-    Threads and a single rung are those of `options`.
+    `options` specifies the number of threads, and can select a single rung.
 
     Returns
     -------
     Records
-        A dictionary for each rung: its `rung` and `idea`, `status` ("verified", "failed", "skipped") and `reason`, the median
-        `seconds`, the rate, and what fraction of a copy's or read's rate in the same run that is.
+        A dictionary for each rung. It contains `rung`, `idea`, `status` ("verified", "failed", "skipped") and `reason`, the
+        median `seconds`, and the rate of the rung. It also contains this rate divided by the rate of a copy, or of a read, in
+        the same run.
 
     Raises
     ------
     ValueError
-        No such problem, rung or setting.
+        An unknown problem, rung or setting.
 
     Examples
     --------
@@ -171,7 +173,7 @@ def _settings(settings: Any) -> dict[str, int | str]:
     checked: dict[str, int | str] = {}
     for name, value in (settings or {}).items():
         if not isinstance(name, str):
-            raise TypeError(f"settings: the name of a setting is a word, not {name!r}")
+            raise TypeError(f"settings: the name of a setting must be a string, not {name!r}")
         text(name, "settings")
         checked[name] = text(value, f"settings: {name}") if isinstance(value, str) else _integer(value, f"settings: {name}")
     return checked
@@ -181,15 +183,15 @@ def _seconds(seconds: Any) -> float:
     if not isinstance(seconds, numbers.Real):
         raise TypeError(f"max_seconds: a number is needed, not {seconds!r}")
     if math.isnan(seconds) or seconds < 0:
-        raise ValueError(f"max_seconds: 0 or more, not {seconds!r}")
+        raise ValueError(f"max_seconds: 0 or more is needed, not {seconds!r}")
     return float(seconds)
 
 
 def devices() -> list[dict[str, Any]]:
-    """The GPUs of this machine, by their ordinals; none where there is no driver, or upsweep was built without CUDA.
+    """Lists the GPUs of this machine by ordinal. The list is empty without a driver, or if upsweep was built without CUDA.
 
-    Each is a dictionary with `name`, `compute_capability`, `multiprocessors`, `memory_bytes`, `l2_bytes`, and `error`: why it
-    cannot be used, or "".
+    Each GPU is a dictionary with `name`, `compute_capability`, `multiprocessors`, `memory_bytes`, `l2_bytes`, and `error`. `error`
+    is the reason why the GPU cannot be used, or "".
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_lists.py: ragged arrays as functions take them: content, where its lists lie, and what of them is null.
+# upsweep/_lists.py: conversion of ragged-array arguments to content, positions of the lists, and nulls.
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from ._arrays import (
     whole,
 )
 
-# More than any content has: where nobody says how long it is, lists may end anywhere before.
+# More elements than any content has, for content of unknown length: lists may then end anywhere.
 UNKNOWN_LENGTH = 1 << 62
 
 
 class Lists:
-    """Lists as upsweep._core takes them: by offsets, by starts and stops, or all of one size."""
+    """Lists in the form that upsweep._core accepts: offsets, starts and stops, or one size for all lists."""
 
     __slots__ = ("arrays", "bounds", "count", "give", "valid", "xp")
 
     def __init__(self, bounds: Any, count: int, xp: Namespace, give: Any, arrays: tuple[Any, ...] = ()):
         self.bounds = bounds
-        self.arrays = arrays  # that the bounds are in, as their library has them
+        self.arrays = arrays  # the arrays that contain the bounds, as their library stores them
         self.count = count
         self.xp = xp
         self.give = give
@@ -47,7 +47,7 @@ class Lists:
 
 
 class Ragged:
-    """Content and its lists; `valid` says which elements are not null, where some are."""
+    """Content and its lists; `valid` marks the elements that are not null, if there are nulls."""
 
     __slots__ = ("content", "lists", "valid")
 
@@ -64,7 +64,7 @@ class Ragged:
 
 
 def take_in_lists(lists: Any, length: int | None = None) -> Lists:
-    """Offsets; a tuple (starts, stops); or an integer, the size of every list of a content of that length."""
+    """Converts offsets, a tuple (starts, stops), or an integer. An integer is the size of every list of a content of `length`."""
     if isinstance(lists, Lists):
         return lists
     if isinstance(lists, tuple):
@@ -78,25 +78,25 @@ def take_in_lists(lists: Any, length: int | None = None) -> Lists:
     offsets = take_in_bounds(lists, "offsets")
     count = offsets.data.shape[0] - 1
     if count < 0:
-        raise ValueError("offsets: at least one is needed, and one more than there are lists")
+        raise ValueError("offsets: the array is empty: it must contain one more offset than there are lists")
     return Lists(offsets.xp.elements(offsets.data), count, offsets.xp, offsets.give, (offsets.data,))
 
 
 def take_in_bounds(value: Any, name: str) -> Array:
-    """An array of integers as bounds of lists are, its elements side by side."""
+    """Converts an array of integers to bounds of lists: a contiguous array of a supported type."""
     array = take_in(value, name, INTEGERS)
     if array.data.ndim != 1:
         raise ValueError(f"{name}: one dimension is needed, not {array.data.ndim}")
-    if array.data.shape[0] == 0 and isinstance(value, (list, tuple)):  # NumPy makes an empty list one of floats
+    if array.data.shape[0] == 0 and isinstance(value, (list, tuple)):  # NumPy converts an empty list to floats
         return Array(np.empty(0, np.int64), NUMPY)
     return Array(array.xp.contiguous(_as_bounds(array, name)), array.xp, array.back)
 
 
 def take_in_pair(starts: Any, stops: Any) -> tuple[Array, Array]:
-    """Starts and stops of lists, in one place and of one type: if need be, copies of int64."""
+    """Converts starts and stops of lists to arrays on one device and of one type; if necessary, copies them to int64."""
     pair = take_in_bounds(starts, "starts"), take_in_bounds(stops, "stops")
     if pair[0].xp.device != pair[1].xp.device:
-        raise ValueError("stops: they must be where the starts are, on the same device")
+        raise ValueError("stops: they must be on the same device as the starts")
     if pair[0].dtype != pair[1].dtype:
         for each in pair:
             each.data = each.xp.astype(each.data, "int64")
@@ -104,7 +104,7 @@ def take_in_pair(starts: Any, stops: Any) -> tuple[Array, Array]:
 
 
 def _as_bounds(array: Array, name: str) -> Any:
-    """The array's integers in one of the types that upsweep._core takes as bounds: those of 8 and 16 bits as a copy."""
+    """The array's integers in one of the bound types of upsweep._core; integers of 8 and 16 bits are copied."""
     if array.dtype in BOUNDS:
         return array.data
     if array.dtype == "uint64":
@@ -115,7 +115,7 @@ def _as_bounds(array: Array, name: str) -> Any:
 
 
 def _without_large(array: Array, name: str) -> Any:
-    """uint64 seen as int64. OverflowError where one does not fit, with its index."""
+    """A view of uint64 as int64. Raises OverflowError if an element does not fit, with its index."""
     signed = array.xp.view_as(array.data, "int64")
     if signed.shape[0] and int(signed.min()) < 0:
         first = int(array.xp.astype(signed < 0, "uint8").argmax())
@@ -127,14 +127,14 @@ def _without_large(array: Array, name: str) -> Any:
 
 def _of_size(size: int, length: int | None) -> Lists:
     if length is None:
-        raise ValueError("lists: a size alone does not say how many lists there are: give offsets")
+        raise ValueError("lists: a size does not determine the number of lists: pass offsets")
     if length % size:
         raise ValueError(f"lists: {length} elements are not a whole number of lists of {size}")
     return Lists((length // size, size), length // size, NUMPY, lambda result: result)
 
 
 def take_in_ragged(content: Any, lists: Any, valid: Any = None) -> Ragged:
-    """Content with its lists, or without `lists` a list array of pyarrow or Polars, with its nulls."""
+    """Converts content with its lists. Without `lists`, converts a list array of pyarrow or Polars with its nulls."""
     lists_valid = None
     if lists is None:
         content, lists, lists_valid = _of_list_array(content)
@@ -150,10 +150,10 @@ def take_in_ragged(content: Any, lists: Any, valid: Any = None) -> Ragged:
 
 
 def in_place_of(content: Array, lists: Any, lists_valid: Any = None) -> Lists:
-    """The lists of that content, which must be where it is."""
+    """The lists of that content, which must be on the same device."""
     taken = take_in_lists(lists, content.data.shape[0])
     if not isinstance(lists, (int, np.integer)) and taken.xp.device != content.xp.device:
-        raise ValueError("lists: they must be where the content is, on the same device")
+        raise ValueError("lists: they must be on the same device as the content")
     taken.xp = content.xp
     if lists_valid is not None:
         taken.valid = lists_valid
@@ -161,7 +161,7 @@ def in_place_of(content: Array, lists: Any, lists_valid: Any = None) -> Lists:
 
 
 def _of_list_array(value: Any) -> tuple[Any, Any, Any]:
-    """Content, lists and validity of a list array of Arrow."""
+    """Content, lists and validity of an Arrow list array."""
     library = library_of(value)
     if library == "awkward":
         raise awkward_error("content")
@@ -182,7 +182,7 @@ def _of_list_array(value: Any) -> tuple[Any, Any, Any]:
     kind = _kind_of_lists(value)
     if kind is None:
         what = f"an array of {value.type}" if library_of(value) == "pyarrow" else type(value).__name__
-        raise TypeError(f"lists: where the lists lie is missing, and {what} is no list array of Arrow")
+        raise TypeError(f"lists: the positions of the lists are missing, and {what} is not an Arrow list array")
     valid = Nulls(value).bits() if value.null_count else None
     if kind == "view":  # lists in any order
         starts = value.offsets.to_numpy()
@@ -195,7 +195,7 @@ def _of_list_array(value: Any) -> tuple[Any, Any, Any]:
 
 
 def _kind_of_lists(value: Any) -> str | None:
-    """Which kind of a list array of pyarrow it is, or None for anything else."""
+    """The kind of a pyarrow list array, or None for anything else."""
     if library_of(value) != "pyarrow":
         return None
     from pyarrow import types
@@ -208,7 +208,7 @@ def _kind_of_lists(value: Any) -> str | None:
 
 
 class Nulls:
-    """Which elements of an array of Arrow are not null, where some are."""
+    """The elements of an Arrow array that are not null, for an array with nulls."""
 
     def __init__(self, array: Any):
         self._bitmap = np.frombuffer(array.buffers()[0], np.uint8)
@@ -218,7 +218,7 @@ class Nulls:
         return _core.Bits(self._bitmap, self._length, self._first)
 
     def valid_and(self, valid: np.ndarray) -> np.ndarray:
-        """The elements that are not null, and valid by these booleans too."""
+        """The elements that are not null and are true in `valid`."""
         if len(valid) != self._length:
             raise ValueError(f"valid: {len(valid)} booleans, but the content has {self._length} elements")
         own = np.unpackbits(self._bitmap, count=self._first + self._length, bitorder="little")[self._first :]
@@ -226,7 +226,7 @@ class Nulls:
 
 
 def take_in_nullable(value: Any, name: str) -> tuple[Array, Nulls | None]:
-    """An Array, and which of its elements are not null: an array of pyarrow or Polars may have such."""
+    """Converts an array of pyarrow or Polars with nulls: returns an Array, and which of its elements are not null."""
     library = library_of(value)
     if library in ("polars", "pyarrow"):
         require_column(value, name, library)
@@ -249,14 +249,14 @@ def take_in_nullable(value: Any, name: str) -> tuple[Array, Nulls | None]:
 
 
 def mask(value: Any, like: Array, name: str) -> Any:
-    """Booleans as upsweep._core takes them, where `like` is."""
+    """Converts booleans to the form that upsweep._core accepts; they must be on the same device as `like`."""
     array = take_in(value, name, BOOLEANS)
-    if array.data.size == 0 and isinstance(value, (list, tuple)):  # NumPy makes an empty list one of floats
+    if array.data.size == 0 and isinstance(value, (list, tuple)):  # NumPy converts an empty list to floats
         return np.empty(0, np.bool_)
     if array.dtype not in ("bool", "uint8", "int8"):
         raise TypeError(f"{name}: {BOOLEANS.format(shown(array.dtype))}")
     if array.data.ndim != 1:
         raise ValueError(f"{name}: one dimension is needed, not {array.data.ndim}")
     if array.xp.device != like.xp.device:
-        raise ValueError(f"{name}: it must be where the content is, on the same device")
+        raise ValueError(f"{name}: it must be on the same device as the content")
     return array.xp.elements(array.xp.contiguous(array.data))

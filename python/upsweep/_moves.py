@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_moves.py: selections, takes and packs, where elements of lists lie, and combinations of them.
+# upsweep/_moves.py: selections, takes and packs of elements, positions of lists, and combinations of their elements.
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._lists import UNKNOWN_LENGTH, Lists, in_place_of, mask, take_in_bounds, ta
 from ._plain import plain
 from ._segmented import _give, _result
 
-# NumPy has no words for more bytes than an int64 counts.
+# NumPy has no clear error for arrays of more bytes than an int64 can count.
 MOST_ELEMENTS = 1 << 58
 
 
@@ -26,14 +26,14 @@ def _columns(contents: tuple[Any, ...]) -> list[Array]:
         if size not in MOVED_SIZES:
             raise TypeError(f"{name}: {MOVED.format(f'{shown(column.dtype)} of {size} bytes')}")
         if column.xp.device != columns[0].xp.device:
-            raise ValueError(f"{name}: it must be where the first is, on the same device")
+            raise ValueError(f"{name}: it must be on the same device as the first one")
         column.data = column.xp.contiguous(column.data)
     return columns
 
 
 def _outputs(columns: list[Array], length: int, out: Any) -> list[Any]:
-    """Arrays of that length, of each column's type: new ones, also where those given do not lie side by side, or the first
-    elements of those."""
+    """Output arrays of that length, of each column's type: new arrays, or the first elements of the arrays in `out`. An array of
+    `out` that is not contiguous is also replaced by a new one."""
     if out is None:
         return [column.xp.like(column.data, (length,)) for column in columns]
     given = tuple_of(out, len(columns), "one for each content")
@@ -45,7 +45,7 @@ def _outputs(columns: list[Array], length: int, out: Any) -> list[Any]:
 
 
 class _Outputs:
-    """Makes the outputs of a call once it knows their length, and returns them to the user."""
+    """Creates the outputs of a call once it has determined their length, and returns them to the user."""
 
     def __init__(self, columns: list[Array], out: Any):
         self._columns, self._out, self._arrays = columns, out, []
@@ -79,31 +79,32 @@ def _place_of(array: Array) -> _core.Place:
 
 @plain
 def select(mask_: Any, /, *contents: Any, lists: Any = None, out: Any = None) -> Any:
-    """The elements whose mask is true, of an array or of every list.
+    """Selects the elements whose mask is true, of an array or of every list.
 
     Parameters
     ----------
     mask_ : array of bool, of shape (m,)
     *contents : arrays of shape (m,)
-        Of any elements of 1, 2, 4, 8 or 16 bytes.
+        Arrays with elements of 1, 2, 4, 8 or 16 bytes.
     lists : optional
-        Where lists lie in the content, as `segmented_reduce` has it.
+        The positions of lists in the content, as for `segmented_reduce`.
     out : array or tuple of arrays, optional
-        Where what is kept goes, of each content. Longer ones are filled from the front, and their first elements are returned.
+        One array per content to write the selected elements to. An array may be longer than the result. Its first elements are
+        then written and returned.
 
     Returns
     -------
     array, or tuple of arrays
-        Without `lists` what is kept of the content, or of each of several; with `lists` the new offsets (int64, of shape (n + 1,))
-        come first.
+        Without `lists`: the selected elements, as one array per content. With `lists`: first the new offsets (int64, of shape
+        (n + 1,)), then the selected elements.
 
     Raises
     ------
     ValueError
-        A mask of another length than the content; a list that stops before it starts or ends past the content, with the first
-        such list's `index`; an `out` that is too short.
+        The mask and the content have different lengths. A list stops before it starts or ends past the content; `index` is the
+        first such list. An `out` is too short.
     TypeError
-        A mask that is not of booleans; elements of another size.
+        The mask is not of booleans. The size of an element is not 1, 2, 4, 8 or 16 bytes.
 
     Examples
     --------
@@ -133,14 +134,14 @@ def select(mask_: Any, /, *contents: Any, lists: Any = None, out: Any = None) ->
 
 @plain
 def partition(mask_: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
-    """The elements whose mask is true, then the others, both in order.
+    """Moves the elements whose mask is true before the elements whose mask is false. Both groups keep their order.
 
-    Parameters and errors are those of `select`, without lists.
+    Parameters and errors are the same as for `select`, without lists.
 
     Returns
     -------
     tuple
-        How many elements come first, an int, and each content in its new order, of shape (m,).
+        The number of elements whose mask is true, an int, and each content in its new order, of shape (m,).
 
     Examples
     --------
@@ -159,27 +160,28 @@ def partition(mask_: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]
 
 @plain
 def take(indices: Any, /, *contents: Any, lists: Any = None, index_lists: Any = None, out: Any = None) -> Any:
-    """Elements by their positions, of an array or of every list. Negative positions count from the end.
+    """Gathers elements by their positions, from an array or from every list. Negative positions count from the end.
 
     Parameters
     ----------
     indices : array of integers, of shape (k,)
     *contents : arrays of shape (m,)
-        Of any elements of 1, 2, 4, 8 or 16 bytes.
+        Arrays with elements of 1, 2, 4, 8 or 16 bytes.
     lists, index_lists : optional
-        Where lists lie in the content, and as many in the indices: those of list i are positions in the content's list i.
+        The positions of the lists in the content, and of the lists in the indices. Both have the same number of lists. The
+        indices in list i of `index_lists` are positions in list i of `lists`.
     out : array or tuple of arrays, optional
-        As `select` has it.
+        As for `select`.
 
     Returns
     -------
     array, or tuple of arrays
-        What is taken of the content, of shape (k,), or of each of several; of lists the new offsets (int64) come first.
+        The gathered elements, of shape (k,), as one array per content. For lists, the new offsets (int64) come first.
 
     Raises
     ------
     IndexError
-        A position outside of the array, or its list, with the `index` of the first.
+        A position is outside of the array or of its list; `index` is the first such position.
 
     Examples
     --------
@@ -194,7 +196,7 @@ def take(indices: Any, /, *contents: Any, lists: Any = None, index_lists: Any = 
     if not columns:
         raise TypeError("take: at least one content is needed")
     if (lists is None) != (index_lists is None):
-        raise TypeError("take: lists and index_lists come together")
+        raise TypeError("take: lists and index_lists must be passed together")
     like = columns[0]
     at = take_in_bounds(indices, "indices")
     positions = at.xp.elements(at.data)
@@ -219,26 +221,26 @@ def _take_of_lists(columns: list[Array], of: Lists, at: Lists, positions: Any, o
 
 @plain
 def pack(lists: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
-    """Lists that lie anywhere in their content, gathered one after the other.
+    """Copies lists from any positions in their content, one after the other.
 
     Parameters
     ----------
     lists : as `segmented_reduce` has it
         Most often a tuple (starts, stops).
     *contents : arrays of shape (m,)
-        Of any elements of 1, 2, 4, 8 or 16 bytes.
+        Arrays with elements of 1, 2, 4, 8 or 16 bytes.
     out : array or tuple of arrays, optional
-        As `select` has it.
+        As for `select`.
 
     Returns
     -------
     tuple of arrays
-        The new offsets (int64, of shape (n + 1,)), and each content packed.
+        The new offsets (int64, of shape (n + 1,)), and one array per content with the packed elements.
 
     Raises
     ------
     ValueError
-        A list that stops before it starts or ends past the content, with the first such list's `index`.
+        A list stops before it starts or ends past the content; `index` is the first such list.
 
     Examples
     --------
@@ -248,7 +250,7 @@ def pack(lists: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
     """
     columns = _columns(contents)
     if not columns:
-        raise TypeError("pack: at least one content is needed; for the offsets alone call offsets(starts, stops)")
+        raise TypeError("pack: at least one content is needed; to get only the offsets, call offsets(starts, stops)")
     like = columns[0]
     of = in_place_of(like, lists)
     offsets = like.xp.empty(of.count + 1, "int64")
@@ -259,18 +261,18 @@ def pack(lists: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
     return (like.give(offsets), *_given(columns, outputs, out))
 
 
-# -------------------------------------------------------------------------------------------- lengths, offsets, positions
+# ------------------------------------------------------------------------------------------ lengths, offsets, positions
 
 
 @plain
 def lengths_to_offsets(lengths: Any, /, *, out: Any = None) -> Any:
-    """The offsets of lists of such lengths, packed one after the other.
+    """Computes the offsets of lists of these lengths, packed one after the other.
 
     Parameters
     ----------
     lengths : array of integers, of shape (n,)
     out : array of int64, of shape (n + 1,), optional
-        Where the offsets go. It is returned.
+        The array to write the offsets to. The function returns this array.
 
     Returns
     -------
@@ -279,9 +281,9 @@ def lengths_to_offsets(lengths: Any, /, *, out: Any = None) -> Any:
     Raises
     ------
     ValueError
-        A negative length, with the first one's `index`.
+        A length is negative; `index` is the first such list.
     OverflowError
-        Offsets that leave int64, with the list's `index`.
+        An offset does not fit int64; `index` is the list whose end does not fit.
 
     Examples
     --------
@@ -297,16 +299,16 @@ def lengths_to_offsets(lengths: Any, /, *, out: Any = None) -> Any:
 
 @plain
 def parents_to_offsets(parents: Any, lists: int, /, *, out: Any = None) -> Any:
-    """The offsets of lists, from the list that each element is of.
+    """Computes the offsets of lists from the list number of each element.
 
     Parameters
     ----------
     parents : array of integers, of shape (m,)
-        The list of each element, from 0; ascending.
+        The list number of each element, starting at 0, in ascending order.
     lists : int
-        How many lists there are, n: the last ones may be empty.
+        The number of lists, n. The last lists may be empty.
     out : array of int64, of shape (n + 1,), optional
-        Where the offsets go. It is returned.
+        The array to write the offsets to. The function returns this array.
 
     Returns
     -------
@@ -315,7 +317,8 @@ def parents_to_offsets(parents: Any, lists: int, /, *, out: Any = None) -> Any:
     Raises
     ------
     ValueError, IndexError
-        Parents that descend; one that is not from 0 to n - 1. Both with the first such element's `index`.
+        The parents are not in ascending order (ValueError). A parent is not from 0 to n - 1 (IndexError). `index` is the first
+        such element.
 
     Examples
     --------
@@ -331,24 +334,24 @@ def parents_to_offsets(parents: Any, lists: int, /, *, out: Any = None) -> Any:
 
 
 def _of_offsets(lists: Any) -> tuple[Lists, Array, int]:
-    """Lists by offsets, their Array, and how many elements they have."""
+    """Lists by offsets, their Array, and the number of their elements."""
     offsets = take_in_bounds(lists, "offsets")
     of = take_in_lists(offsets.data)
     total = int(offsets.data[-1]) - int(offsets.data[0])
     if total > MOST_ELEMENTS:
-        raise MemoryError(f"offsets: {total} elements are more than there is memory for")
+        raise MemoryError(f"offsets: {total} elements need more memory than is available")
     return of, offsets, max(total, 0)
 
 
 @plain
 def offsets_to_parents(offsets: Any, /, *, out: Any = None) -> Any:
-    """The list of each element of the lists between these offsets.
+    """Computes the list number of each element, for the lists between these offsets.
 
     Parameters
     ----------
     offsets : array of integers, of shape (n + 1,)
     out : array of int64, optional
-        Where the result goes, of its shape. It is returned.
+        The array to write the result to, of the result's shape. The function returns this array.
 
     Returns
     -------
@@ -357,7 +360,7 @@ def offsets_to_parents(offsets: Any, /, *, out: Any = None) -> Any:
     Raises
     ------
     ValueError
-        Offsets that descend, with the first such list's `index`.
+        The offsets descend; `index` is the first such list.
 
     Examples
     --------
@@ -373,9 +376,9 @@ def offsets_to_parents(offsets: Any, /, *, out: Any = None) -> Any:
 
 @plain
 def local_index(offsets: Any, /, *, out: Any = None) -> Any:
-    """The position of each element in its list, of the lists between these offsets.
+    """Computes the position of each element in its list, for the lists between these offsets.
 
-    Parameters, the result's shape and errors are those of `offsets_to_parents`.
+    Parameters, the shape of the result and errors are the same as for `offsets_to_parents`.
 
     Examples
     --------
@@ -391,15 +394,15 @@ def local_index(offsets: Any, /, *, out: Any = None) -> Any:
 
 @plain
 def broadcast(values: Any, offsets: Any, /, *, out: Any = None) -> Any:
-    """A value for each list, given to each of its elements.
+    """Copies a value for each list to all elements of the list.
 
     Parameters
     ----------
     values : array of shape (n,)
-        Of any elements of 1, 2, 4, 8 or 16 bytes.
+        Elements must be 1, 2, 4, 8 or 16 bytes.
     offsets : array of integers, of shape (n + 1,)
     out : array of the values' type, optional
-        Where the result goes, of its shape. It is returned.
+        The array to write the result to, of the result's shape. The function returns this array.
 
     Returns
     -------
@@ -408,7 +411,7 @@ def broadcast(values: Any, offsets: Any, /, *, out: Any = None) -> Any:
     Raises
     ------
     ValueError
-        Not one value for each list; offsets that descend, with the first such list's `index`.
+        The number of values differs from the number of lists. The offsets descend; `index` is the first such list.
 
     Examples
     --------
@@ -428,26 +431,26 @@ def broadcast(values: Any, offsets: Any, /, *, out: Any = None) -> Any:
 
 @plain
 def flatten(outer: Any, inner: Any, /, *, out: Any = None) -> Any:
-    """The offsets of lists of lists without their middle level: inner[outer[i]].
+    """Computes the offsets of lists of lists without their middle level: inner[outer[i]].
 
     Parameters
     ----------
     outer : array of integers, of shape (n + 1,)
-        Where the outer lists lie among the inner ones.
+        The offsets of the outer lists among the inner lists.
     inner : array of integers, of shape (k + 1,)
-        Where the inner lists lie in the content.
+        The offsets of the inner lists in the content.
     out : array of int64, of shape (n + 1,), optional
-        Where the offsets go. It is returned.
+        The array to write the offsets to. The function returns this array.
 
     Returns
     -------
     array of int64, of shape (n + 1,)
-        Where the outer lists lie in the content.
+        The offsets of the outer lists in the content.
 
     Raises
     ------
     IndexError
-        An outer list that is not within the inner ones, with its `index`.
+        An outer list is not within the inner lists; `index` is the outer list.
 
     Examples
     --------
@@ -462,36 +465,37 @@ def flatten(outer: Any, inner: Any, /, *, out: Any = None) -> Any:
     return _give(like, result, given, out)
 
 
-# ----------------------------------------------------------------------------------------------------------- combinations
+# --------------------------------------------------------------------------------------------------------- combinations
 
 
 @plain
 def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False, out: Any = None) -> tuple[Any, ...]:
-    """Every choice of n elements of each list, as their positions in the content.
+    """Computes every choice of n elements of each list, as their positions in the content.
 
     Parameters
     ----------
     lists : array or tuple of arrays
         Offsets, or (starts, stops), of integers.
     n : int
-        How many elements each choice has: 1 or more.
+        The number of elements in each choice, at least 1.
     replacement : bool
         Whether an element may be chosen more than once.
     out : tuple of n + 1 arrays of int64, optional
-        Where the results go, into their first elements; those that they fill are returned themselves.
+        The arrays to write the results to. An array may be longer than its result. Its first elements are then written and
+        returned.
 
     Returns
     -------
     tuple of n + 1 arrays of int64
-        The offsets of each list's choices, and for each of the n places in a choice the positions of the elements there. Choices
-        are in the order of their positions.
+        The first array contains the offsets of each list's choices. Array 1 + k contains the position of element k of every
+        choice. Choices are in lexicographic order of these positions.
 
     Raises
     ------
     ValueError
-        A list that stops before it starts, with the first such list's `index`; an n less than 1.
+        A list stops before it starts; `index` is the first such list. `n` is less than 1.
     OverflowError, MemoryError
-        More choices than an int64 counts, or than there is memory for.
+        The number of choices exceeds int64, or the result needs more memory than is available.
 
     Examples
     --------
@@ -511,7 +515,7 @@ def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False, out: A
 
 
 class _IndexOutputs:
-    """One array of int64 after the other: new ones, or the first elements of those that are given."""
+    """Creates arrays of int64 one after the other: new arrays, or the first elements of the arrays in `out`."""
 
     def __init__(self, xp: Any, give: Callable[[Any], Any], inputs: Sequence[Any], out: Any, count: int):
         self._xp, self._give, self._inputs = xp, give, inputs
@@ -534,27 +538,28 @@ class _IndexOutputs:
 
 @plain
 def cartesian(*lists: Any, out: Any = None) -> tuple[Any, ...]:
-    """Every choice of one element of each of several ragged arrays, list by list, as their positions in the contents.
+    """Computes the cartesian product of lists: every choice of one element from list i of each of several ragged arrays.
 
     Parameters
     ----------
     *lists : arrays or tuples of arrays
-        Of each ragged array offsets, or (starts, stops), of integers; as many lists in each.
+        For each ragged array its offsets, or (starts, stops), of integers. All arrays must have the same number of lists.
     out : tuple of arrays of int64, optional
-        Where the results go, into their first elements; those that they fill are returned themselves.
+        The arrays to write the results to. An array may be longer than its result. Its first elements are then written and
+        returned.
 
     Returns
     -------
     tuple of arrays of int64
-        The offsets of each list's choices, and for each of the arrays the positions of its elements. Those of the last one
-        change fastest.
+        First the offsets of each list's choices. Then, for each ragged array, the positions of the chosen elements in its
+        content. The positions of the last array change fastest.
 
     Raises
     ------
     ValueError
-        Another number of lists; a list that stops before it starts, with the first such list's `index`.
+        The numbers of lists differ. A list stops before it starts; `index` is the first such list.
     OverflowError, MemoryError
-        More choices than an int64 counts, or than there is memory for.
+        The number of choices exceeds int64, or the result needs more memory than is available.
 
     Examples
     --------
@@ -566,7 +571,7 @@ def cartesian(*lists: Any, out: Any = None) -> tuple[Any, ...]:
         raise TypeError("cartesian: at least one ragged array's lists are needed")
     of = [take_in_lists(each) for each in lists]
     if len({each.count for each in of}) > 1:
-        raise ValueError(f"lists: as many of each are needed, not {', '.join(str(each.count) for each in of)}")
+        raise ValueError(f"lists: the numbers of lists differ: {', '.join(str(each.count) for each in of)}")
     xp, give = of[0].xp, of[0].give
     where = _options.place(xp.device, xp.stream)
     outputs = _IndexOutputs(xp, give, [array for each in of for array in each.arrays], out, len(of) + 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_options.py: how calls run: threads, rung and overflow, of a block of code or of one call.
+# upsweep/_options.py: how calls run (threads, rung and overflow), for a block of code or for one call.
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Settings(NamedTuple):
     threads: int = 0
     rung: str = ""
     overflow: str | None = None
-    blocks: tuple[options, ...] = ()  # that have been entered, the outermost first
+    blocks: tuple[options, ...] = ()  # the blocks that were entered, the outermost first
 
 
 _PLAIN = Settings()
@@ -28,7 +28,7 @@ _MOST_THREADS = 2**31 - 1
 
 
 def check_overflow(overflow: str | None) -> str | None:
-    """The word itself; ValueError for any other."""
+    """Returns `overflow` if it is a valid choice; otherwise raises ValueError."""
     return None if overflow is None else word(overflow, "overflow", OVERFLOWS)
 
 
@@ -40,7 +40,7 @@ def _check_threads(threads: Any) -> int:
     except TypeError:
         raise TypeError(f"threads: an integer is needed, not {threads!r}") from None
     if not 0 <= number <= _MOST_THREADS:
-        raise ValueError(f"threads: 0 (every core) to {_MOST_THREADS}, not {number}")
+        raise ValueError(f"threads: 0 (all cores) to {_MOST_THREADS} is needed, not {number}")
     return number
 
 
@@ -56,7 +56,7 @@ def _check_rung(rung: Any) -> str:
 
 @functools.cache
 def _rungs() -> tuple[str, ...]:
-    """The names of all problems' rungs, and of what runs queries, which have no ladder."""
+    """The names of the rungs of all problems, and of the rungs that run queries, which have no ladder."""
     ladders = {rung["rung"] for problem in _core.problems() for rung in problem["rungs"]}
     return tuple(sorted(ladders | {"cpu.blocks", "cuda.generated"}))
 
@@ -66,20 +66,20 @@ NAMES = tuple(_CHECKS)
 
 
 class options:
-    """How the calls in a block run.
+    """Sets how the calls in a block of code run.
 
     Parameters
     ----------
     threads : int, optional
-        At most so many threads; 0: every core that the process may use.
+        The maximum number of threads; 0 means all cores that the process may use.
     rung : str, optional
-        This rung of the ladder, or an error where it cannot do what is asked (see `ladder`).
+        The rung of the ladder to run (see `ladder`). A call raises an error if this rung does not support it.
     overflow : {"checked", "wrap"}, optional
-        What sums of integers that do not fit their type do: an OverflowError, or modulo 2**bits. Products of integers are modulo
-        2**bits either way.
+        The handling of integer sums that do not fit their type. "checked" raises OverflowError, "wrap" computes modulo 2**bits.
+        Products of integers are modulo 2**bits in both cases.
 
-    Blocks nest: what an inner one leaves out is the outer one's, and None is as outside of all blocks. Each thread and asyncio
-    task has its own.
+    Blocks nest: an option that an inner block omits keeps the value of the outer block. `None` resets an option to its value
+    outside of all blocks. Each thread and asyncio task has separate options.
 
     Raises
     ------
@@ -113,7 +113,7 @@ class options:
         blocks = _current.get().blocks
         last = max((i for i, block in enumerate(blocks) if block is self), default=None)
         if last is None:
-            raise RuntimeError("options: this thread or task has not entered the block that it leaves")
+            raise RuntimeError("options: this thread or task leaves a block that it has not entered")
         _set_blocks(blocks[:last] + blocks[last + 1 :])
 
 
@@ -125,17 +125,17 @@ def _set_blocks(blocks: tuple[options, ...]) -> None:
 
 
 def current() -> Settings:
-    """What the blocks that this code runs in say."""
+    """Returns the settings of the blocks that contain this code."""
     return _current.get()
 
 
 def checks(device: int, overflow: str | None) -> bool:
-    """Whether sums that do not fit are errors: on a GPU, whose calls do not wait, only where it is asked for."""
+    """Whether sums that do not fit are errors. On a GPU, whose calls do not wait, they are errors only on request."""
     mode = check_overflow(overflow) or current().overflow or ("wrap" if device >= 0 else "checked")
     return mode == "checked"
 
 
 def place(device: int = -1, stream: int = 0, overflow: str | None = None, *, rung: str | None = None) -> _core.Place:
-    """Where and how a call runs; `rung` takes the place of the options' one."""
+    """Returns where and how a call runs; `rung` replaces the rung of the options."""
     settings = current()
     return _core.Place(settings.threads, settings.rung if rung is None else rung, checks(device, overflow), device, stream)

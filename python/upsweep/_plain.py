@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_plain.py: functions whose calls with plain arrays of NumPy are done in C++, which short calls are ten times faster by.
+# upsweep/_plain.py: functions whose calls with plain NumPy arrays run in C++, which makes short calls ten times faster.
 
 import functools
 from collections.abc import Callable
@@ -11,8 +11,8 @@ F = TypeVar("F", bound=Callable)
 
 
 def plain(function: F) -> F:
-    """The function behind its plain case: calls that upsweep._core recognizes are done there, all others by the function itself.
+    """Wraps a function with its plain case: upsweep._core runs the calls that it recognizes, and the function runs all others.
 
-    Both give the same results and errors.
+    Results and errors are the same in both cases.
     """
     return functools.update_wrapper(_core.plain(function), function)  # type: ignore[return-value]

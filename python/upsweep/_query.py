@@ -21,7 +21,7 @@ from ._arrays import NUMPY, text, whole, word
 
 _SHOWN_ROWS = 20
 
-# Arrow's formats of NumPy's types that are taken where they lie.
+# Arrow's formats for NumPy's types that are used in place.
 _FORMATS = {
     "int8": "c",
     "int16": "s",
@@ -38,23 +38,24 @@ _FORMATS = {
 
 
 class Answer:
-    """What a query comes to: a small table.
+    """The result of a query: a small table.
 
-    `pyarrow.table(answer)`, `polars.DataFrame(answer)`, `pandas.DataFrame.from_arrow(answer)` and DuckDB take it by its
-    `__arrow_c_stream__`. There integers are int64 (uint64, or decimals of 38 digits, where one does not fit), decimals have 38
-    digits and the scale of the expression, dates are date32, text is utf8. `pandas.DataFrame(answer)` takes its rows, and the names
-    of the columns from the first one; an answer without rows has no columns there.
+    `pyarrow.table(answer)`, `polars.DataFrame(answer)`, `pandas.DataFrame.from_arrow(answer)` and DuckDB read it through its
+    `__arrow_c_stream__`. In this stream integers are int64. A column with an integer that does not fit is uint64, or decimals
+    of 38 digits. Decimals have 38 digits and the scale of the expression. Dates are date32, and text is utf8.
+    `pandas.DataFrame(answer)` reads the rows, and takes the column names from the first row. An answer without rows has no
+    columns there.
 
     Attributes
     ----------
     columns : list of str
         The names of the columns.
     rung : str
-        What ran: "cpu.blocks" or "cuda.generated".
+        The rung that ran the query. It is "cpu.blocks" or "cuda.generated".
     seconds : float
-        How long the query took, without what came before it in Python.
+        The run time of the query in seconds. It excludes the preparation in Python.
     bytes_spilled : int
-        Written to temporary files, as memory could not hold all groups; 0 where none was.
+        Number of bytes written to temporary files because memory could not hold all groups; 0 if no groups were spilled.
     """
 
     def __init__(self, answer: Any):
@@ -72,11 +73,10 @@ class Answer:
         return [_python_value(self._fields[index][1], value) for value in self._answer.values(index)]
 
     def __getitem__(self, column: str | int) -> np.ndarray:
-        """A column by its name or number, as a NumPy array.
+        """Returns a column by its name or number, as a NumPy array.
 
-        Floats are float64, where NULL is NaN, and dates datetime64[D], where it is NaT; integers are int64 and booleans bool as
-        long as all of them fit and none is NULL. What else there is, decimals and text too, are Python's own objects, and NULL
-        is None.
+        Floats are float64, and NULL is NaN. Dates are datetime64[D], and NULL is NaT. Integers are int64 and booleans are bool
+        if all of them fit and none is NULL. All other columns, also decimals and text, contain Python objects, and NULL is None.
         """
         index = self._index(column)
         kind = self._fields[index][1]
@@ -96,25 +96,25 @@ class Answer:
     def _index(self, column: str | int) -> int:
         if isinstance(column, str):
             if self.columns.count(column) > 1:
-                raise KeyError(f"{self.columns.count(column)} columns are called {column!r}: name them with AS, or by number")
+                raise KeyError(f"{self.columns.count(column)} columns are called {column!r}: name them with AS, or use numbers")
             if column not in self.columns:
-                raise KeyError(f"no column is called {column!r}; there are: {', '.join(self.columns)}")
+                raise KeyError(f"no column is called {column!r}; available: {', '.join(self.columns)}")
             return self.columns.index(column)
         column = whole(column, "column")
         if not -len(self.columns) <= column < len(self.columns):
-            raise IndexError(f"there are {len(self.columns)} columns, no number {column}")
+            raise IndexError(f"column number out of range: there are {len(self.columns)} columns, requested was {column}")
         return column % len(self.columns)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """The columns as lists of Python's own values by their names: int, Decimal, float, date, bool, str, and None for NULL."""
+        """Returns a dict of column name to list of Python values: int, Decimal, float, date, bool, str, and None for NULL."""
         return {name: self._values(self._index(name)) for name in self.columns}
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """The rows as tuples of Python's own values."""
+        """Returns the rows as tuples of Python values."""
         return list(zip(*(self._values(index) for index in range(len(self.columns))), strict=True))
 
     def __iter__(self) -> Any:
-        """The rows, which name their fields: `pandas.DataFrame(answer)` takes its columns from the first one."""
+        """Iterates over the rows as named tuples: `pandas.DataFrame(answer)` takes its column names from the first row."""
         row = type("Row", (tuple,), {"_fields": tuple(self.columns), "__slots__": ()})
         return map(row, self.rows())
 
@@ -153,7 +153,7 @@ def _python_value(kind: str, value: Any) -> Any:
         return decimal.Decimal(value)
     if kind == "date":
         day = np.datetime64(value, "D")
-        return day.item() if isinstance(day.item(), datetime.date) else day  # Python's dates are of the years 1 to 9999
+        return day.item() if isinstance(day.item(), datetime.date) else day  # Python's dates cover the years 1 to 9999
     return value
 
 
@@ -167,52 +167,59 @@ def query(
     spill_dir: str | os.PathLike[str] | None = None,
     **named_tables: Any,
 ) -> Answer:
-    """SQL aggregates over a table, in one pass over the columns that are named, where they lie.
+    """Computes SQL aggregates over a table, in one pass over the columns that the query names, without copying them.
 
     Parameters
     ----------
     sql : str
-        SELECT of SUM, COUNT, COUNT(*), MIN, MAX, AVG and of what is grouped by, with + - * / and CASE around and inside; FROM one
-        table, a name or a path in quotes; WHERE, GROUP BY, ORDER BY, LIMIT. Meanings are PostgreSQL's.
+        A SELECT statement. The select list may contain SUM, COUNT, COUNT(*), MIN, MAX, AVG and the grouping expressions.
+        Operators + - * / and CASE may appear inside aggregates and around them. FROM names one table: a name, or a path in
+        quotes. WHERE, GROUP BY, ORDER BY and LIMIT are supported. PostgreSQL defines the semantics.
     device : {"cpu", "cuda", "auto"}
-        Where it runs; "cuda" brings the columns to a GPU, "auto" does where there is one.
+        The device that runs the query; "cuda" copies the columns to a GPU, "auto" does this if there is a GPU.
     memory : int or str, optional
-        Bytes that the groups and the answer may take, or such as "4GB" or "500MB"; without it three quarters of what is free. Groups
-        that do not fit go to a temporary file, and the answer is the same. The file has no name: nothing is left of it.
+        The maximum memory for groups and answer: a number of bytes, or a string such as "4GB" or "500MB". The default is three
+        quarters of the free memory. Groups that do not fit are written to a temporary file, and the answer is the same. The
+        file has no name, and nothing of it remains.
     spill_dir : path, optional
-        The folder for that file; without it $TMPDIR, or the system's.
+        The folder for the temporary file. The default is $TMPDIR, or the system's temporary folder.
     tables : mapping, optional
-        What names after FROM mean, by these names: any, such as "memory" or "other table" too.
+        Tables by the names that the query uses after FROM. Any name is possible, also "memory" or "other table".
     **named_tables
-        The same, by names that are none of the above: tables of pyarrow (also RecordBatch, RecordBatchReader, Dataset), Polars, pandas and DuckDB,
-        what else has `__arrow_c_stream__`, dicts of columns (NumPy's, lists, Arrow's), and paths of Parquet, Arrow IPC, CSV and
-        .npy files, a list of them or with * ? [ ] and ** in them for several: their columns are matched by name, and numbers take
-        a type that holds all of them. What can be read but once (readers, DuckDB's relations) is read a chunk at a time. Columns
-        that the query does not name are not looked at.
+        Tables by name, for names that differ from the parameters above. A table is one of:
 
-    At most so many threads as `options` says are used.
+        - a pyarrow table (also RecordBatch, RecordBatchReader, Dataset), a Polars or pandas frame, or a DuckDB relation,
+        - any other object with `__arrow_c_stream__`,
+        - a dict of columns (NumPy arrays, lists, Arrow arrays),
+        - a path of a Parquet, Arrow IPC, CSV or .npy file.
+
+        Several files are a list of paths, or a path with * ? [ ] and **. Their columns are matched by name, and numbers take a
+        type that holds all of them. Sources that can be read only once (readers, DuckDB relations) are read in chunks.
+        Columns that the query does not name are not read.
+
+    The query uses at most the number of threads that `options` specifies.
 
     Returns
     -------
     Answer
-        A small table: columns by their names, `rows()`, `to_dict()`, shown as a table, and taken by pyarrow, Polars, pandas and
-        DuckDB. Sums of integers and decimals are exact, in 128 bits; AVG is the float64 nearest to the exact quotient; sums of
-        floats have the same bits on any number of threads.
+        A small table: columns by their names, `rows()`, `to_dict()`. It is displayed as a table, and pyarrow, Polars, pandas and
+        DuckDB can read it. Sums of integers and decimals are exact, in 128 bits. AVG is the float64 nearest to the exact
+        quotient. Sums of floats have the same bits on any number of threads.
 
     Raises
     ------
     ValueError
-        SQL that is none, with a caret under its place (`code` "bad_sql"); a table or column that there is not.
+        Invalid SQL, with a caret under its position (`code` "bad_sql"); an unknown table or column.
     NotImplementedError
-        SQL that upsweep does not have: joins, subqueries, HAVING, most functions.
+        SQL that upsweep does not support: joins, subqueries, HAVING, most functions.
     TypeError
-        A column that the query names is of a type that is not computed with; something is given that is no table.
+        A column that the query names has an unsupported type; an argument is not a table.
     OverflowError, ZeroDivisionError
-        In an expression; `index` is the row, of a file within it; the message names the file and its line or row.
+        In an expression. `index` is the row, for files the row within the file; the message names the file and its line or row.
     MemoryError
-        The answer has more rows than memory holds: LIMIT asks for fewer.
+        The answer has more rows than memory holds; use LIMIT to request fewer rows.
     FileNotFoundError, OSError, ImportError
-        A file cannot be read, or a temporary one written; pyarrow, which reads files, is not installed.
+        A file cannot be read, or a temporary file cannot be written; pyarrow, which reads files, is not installed.
 
     Examples
     --------
@@ -234,18 +241,18 @@ def query(
 
 
 def parsed(sql: str) -> Any:
-    """The statement; its errors are those of SQL."""
+    """Parses `sql` into a statement. Errors are those of SQL."""
     return native().Statement(text(sql, "sql"))
 
 
 def typed(statement: Any, table: Any, whole: Any) -> Any:
-    """The query of a table's columns. `whole`: returns the table with all of them, where some were left out, or is None."""
+    """The query over a table's columns. `whole`: returns the table with all columns if some were omitted; otherwise None."""
     try:
         return native().Query(statement, table)
     except ValueError as error:
         if whole is None or getattr(error, "code", None) != "unknown_column":
             raise
-    return native().Query(statement, whole())  # whose error lists all columns
+    return native().Query(statement, whole())  # its error lists all columns
 
 
 def native() -> Any:
@@ -279,35 +286,35 @@ def _place(device: str) -> Any:
 
 
 def merged(tables: Any, named: dict[str, Any]) -> dict[str, Any]:
-    """Tables in a dict and those that are given by their names."""
+    """Merges the tables of a dict with those given as keyword arguments."""
     if tables is None:
         return named
     if not isinstance(tables, Mapping):
-        raise TypeError(f"tables: a dict of tables by their names is needed, not {type(tables).__name__}")
+        raise TypeError(f"tables: a dict of table names and tables is needed, not {type(tables).__name__}")
     for name in tables:
         if not isinstance(name, str):
-            raise TypeError(f"tables: the names of tables are str, not {type(name).__name__}")
+            raise TypeError(f"tables: the names of tables must be str, not {type(name).__name__}")
         text(name, "tables")
         if name in named:
-            raise TypeError(f"tables: {name} is given by its name too")
+            raise TypeError(f"tables: {name} is also given as a keyword argument")
     return {**tables, **named}
 
 
 def given(statement: Any, tables: dict[str, Any], options: Sequence[str]) -> Any:
-    """The table after FROM."""
+    """Returns the table after FROM."""
     place = statement.table_among(list(tables))
     if place is not None:
         return list(tables.values())[place]
     wanted = statement.table
     if wanted in options:
-        statement.refuse_table(f"'{wanted}' is an option of query: give the table as query(sql, {{'{wanted}': ...}})")
+        statement.refuse_table(f"'{wanted}' is an option of query: pass the table as query(sql, {{'{wanted}': ...}})")
     if tables:
-        statement.refuse_table(f"no table '{wanted}'; given are: {', '.join(tables)}")
-    statement.refuse_table(f"no table '{wanted}': give it by its name, as query(sql, {wanted}=...), or write FROM 'FILE'")
+        statement.refuse_table(f"no table '{wanted}'; available: {', '.join(tables)}")
+    statement.refuse_table(f"no table '{wanted}': pass it by its name, as query(sql, {wanted}=...), or write FROM 'FILE'")
 
 
 def refuse_others(statement: Any, named: dict[str, Any], keywords: Sequence[str]) -> None:
-    """Refuses keywords that are neither options nor the table after FROM."""
+    """Refuses keyword arguments that are neither options nor the table after FROM."""
     place = None if statement.path else statement.table_among(list(named))
     for number, name in enumerate(named):
         if number == place:
@@ -316,12 +323,12 @@ def refuse_others(statement: Any, named: dict[str, Any], keywords: Sequence[str]
         if name in _options.NAMES:
             hint = f": write it as `with upsweep.options({name}=...):`"
         elif close := difflib.get_close_matches(name, keywords, 1):
-            hint = f": is '{close[0]}' meant?"
-        raise TypeError(f"'{name}' is neither an option nor the table that the query reads{hint}")
+            hint = f": did you mean '{close[0]}'?"
+        raise TypeError(f"'{name}' is neither an option nor the table after FROM{hint}")
 
 
 def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
-    """The table, and where only the columns that the query may name were taken, a function that returns it with all."""
+    """Returns the table, and a function that returns the table with all columns if only those that the query may name were read."""
     paths = paths_of(source)
     if paths:
         return open_files(paths, _options.current().threads), None
@@ -331,7 +338,7 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
     if library == "polars" and type(source).__name__ == "LazyFrame":
         raise TypeError(f"{name}: a LazyFrame has no rows yet: call .collect() first")
     if library == "dask":
-        raise TypeError(f"{name}: a collection of Dask's, which upsweep.dask.query takes")
+        raise TypeError(f"{name}: a Dask collection: use upsweep.dask.query")
     if library == "pyarrow" and hasattr(source, "scanner"):
         columns = wanted_columns(source.schema.names, statement, name) or source.schema.names[:1]
         reader = source.scanner(columns=columns).to_reader()
@@ -351,7 +358,7 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
     if library == "pyarrow" and hasattr(source, "read_next_batch"):
         return stream(_batches(source, name), name, True), None
     if library in ("duckdb", "_duckdb") and hasattr(source, "types"):
-        types = [(str(kind), kind.id == "enum") for kind in source.types]  # whose order Arrow's stream does not tell
+        types = [(str(kind), kind.id == "enum") for kind in source.types]  # Arrow's stream lacks the order of enums
         return stream(source, name, True, types), None
     if hasattr(source, "__arrow_c_stream__"):
         return stream(source, name, hasattr(source, "read_next_batch")), None
@@ -367,7 +374,7 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
 
 
 def wanted_columns(columns: Sequence[str], statement: Any, name: str) -> list[str]:
-    """Of a table's columns those that the query may name."""
+    """Those columns of a table that the query may name."""
     wanted = [column for column in columns if statement.may_name(text(column, f"{name}: a column's name"))]
     for column in wanted:
         if wanted.count(column) > 1:
@@ -376,8 +383,8 @@ def wanted_columns(columns: Sequence[str], statement: Any, name: str) -> list[st
 
 
 def stream(source: Any, name: str, one_pass: bool = False, types: Sequence[tuple[str, bool]] = ()) -> Any:
-    """The table that a stream of Arrow's gives. `types`: what the columns' library calls their types, empty where Arrow's name is
-    used, and whether they are categories with an order of their own, which Arrow may not tell."""
+    """The table that an Arrow stream contains. `types`: for each column the type name in its library, and whether it is an
+    ordered category, which Arrow may not tell. An empty name stands for Arrow's name."""
     return native().Table.of_stream(source.__arrow_c_stream__(), one_pass, name, list(types))
 
 
@@ -385,14 +392,14 @@ _READ: weakref.WeakSet[Any] = weakref.WeakSet()  # readers that a query has begu
 
 
 def _batches(reader: Any, name: str) -> Any:
-    """The batches of a reader of pyarrow's, once, as a reader that refuses those that are not of its schema.
+    """Reads the batches of a pyarrow reader once, as a reader that refuses batches of a different schema.
 
-    A reader that has been read looks like one without rows. And pyarrow takes any batches from Python, while Arrow's C interface
-    does not tell what type an array has.
+    A reader that was already read looks like a reader without rows. Also, pyarrow accepts any batches from Python, and Arrow's C
+    interface does not tell the type of an array.
     """
     if reader in _READ:
         raise ValueError(
-            f"{name}: a query has read this reader, which can be read only once: give its table, reader.read_all(), or a new reader"
+            f"{name}: a query has read this reader, which can be read only once: pass its table, reader.read_all(), or a new reader"
         )
     pyarrow = _pyarrow(name)
     schema = reader.schema
@@ -404,7 +411,7 @@ def _batches(reader: Any, name: str) -> Any:
             if batch.schema.names != names or batch.schema.types != types:
                 found = ", ".join(f"{field.name}: {field.type}" for field in batch.schema)
                 raise ValueError(
-                    f"batch {number} of the reader has other columns than its schema: [{found}], "
+                    f"batch {number} of the reader does not match its schema: it has [{found}], "
                     f"not [{', '.join(f'{field.name}: {field.type}' for field in schema)}]"
                 )
             yield batch
@@ -417,7 +424,7 @@ def _record_batch(source: Any, name: str) -> Any:
     try:
         return pyarrow.record_batch(source)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name}: its __arrow_c_array__() gives no record batch: {error}") from error
+        raise TypeError(f"{name}: its __arrow_c_array__() does not return a record batch: {error}") from error
 
 
 def _frame(frame: Any, name: str) -> Any:
@@ -425,18 +432,18 @@ def _frame(frame: Any, name: str) -> Any:
     types = [(_type_name(frame[column]), False) for column in frame]
     try:
         source = pyarrow.table(frame)
-    except (pyarrow.ArrowException, OverflowError, TypeError, UnicodeEncodeError):  # column by column, to name the one
+    except (pyarrow.ArrowException, OverflowError, TypeError, UnicodeEncodeError):  # to name the invalid column
         source = pyarrow.table(arrow_columns(frame, name))
     return stream(source, name, types=types)
 
 
 def arrow_columns(frame: Any, name: str) -> dict[str, Any]:
-    """The columns of a frame of pandas as arrays of pyarrow. The error of one that Arrow does not have names it."""
+    """The columns of a pandas frame as pyarrow arrays. Errors for a column that Arrow cannot represent name this column."""
     return {column: _arrow(frame[column], f"{name}.{column}") for column in frame}
 
 
 def _polars(column: Any, what: str) -> Any:
-    """A Series of Polars as Arrow has it: integers of 128 bits, which only Polars has, as decimals of 38 digits."""
+    """Converts a Polars Series to Arrow: 128-bit integers, which only Polars has, become decimals of 38 digits."""
     import polars
 
     if str(column.dtype) not in ("Int128", "UInt128"):
@@ -450,13 +457,13 @@ def _polars(column: Any, what: str) -> Any:
 
 
 def _type_name(column: Any) -> str:
-    """What the column's library calls its type; empty where Arrow's name says more."""
+    """The type name of a column in its own library; empty where Arrow's name is more precise."""
     dtype = str(getattr(column, "dtype", ""))
     return "" if dtype == "object" else dtype
 
 
 def _arrow(values: Any, what: str) -> Any:
-    """An array of pyarrow's; of integers beyond int64 as decimals of 38 digits."""
+    """Converts values to a pyarrow array; integers beyond int64 become decimals of 38 digits."""
     import pyarrow
 
     if isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)):
@@ -472,13 +479,13 @@ def _arrow(values: Any, what: str) -> Any:
         try:
             return pyarrow.array(values, pyarrow.decimal128(38, 0))
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
-            raise OverflowError(f"{what}: integers of more than 38 digits, or beside other values") from None
+            raise OverflowError(f"{what}: integers of more than 38 digits, or integers mixed with other values") from None
     except (pyarrow.ArrowException, TypeError) as error:
         raise _no_column(values, what) from error
 
 
 def _is_utf8(value: str) -> bool:
-    """Whether it has no surrogate alone."""
+    """Whether the string has no unpaired surrogate."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -487,12 +494,10 @@ def _is_utf8(value: str) -> bool:
 
 
 def _no_column(values: Any, what: str) -> TypeError:
-    """The error of values of which Arrow has no column."""
+    """The error for values that Arrow cannot represent as a column."""
     kind = _type_name(values)
     if kind:
-        return TypeError(
-            f"{what}: is of type {kind}, which is not computed with; convert it to numbers, dates or text, or leave it out"
-        )
+        return TypeError(f"{what}: has unsupported type {kind}; convert it to numbers, dates or text, or omit it")
     names = list(dict.fromkeys(type(value).__name__ for value in values if value is not None))
     return TypeError(
         f"{what}: has Python objects of type {' and '.join(names[:3])}; make all of them numbers, dates or text, or leave the column out"
@@ -500,18 +505,18 @@ def _no_column(values: Any, what: str) -> TypeError:
 
 
 def _pandas(frame: Any, statement: Any, name: str) -> Any:
-    """The frame's wanted columns, by the names that pyarrow gives them, without its index, which is no column."""
+    """The frame's wanted columns, by the names that pyarrow gives them, without its index, which is not a column."""
     names = [str(column) for column in frame.columns]
     wanted = wanted_columns(names, statement, name)
     chosen = frame.iloc[:, [place for place, column in enumerate(names) if column in wanted]].reset_index(drop=True)
     chosen.columns = [column for column in names if column in wanted]
-    if not wanted and names:  # without any a table has no rows
+    if not wanted and names:  # a table without columns would have no rows
         return chosen.assign(**{names[0]: np.int8(0)})
     return chosen
 
 
 def _names_only(names: Any) -> Any:
-    """A table of these columns, for messages that list them."""
+    """A table with only the names of these columns, for messages that list them."""
     return native().Table.of_arrays([(str(name), "", "column that is not read", None, None) for name in names], 0)
 
 
@@ -524,38 +529,38 @@ def _pyarrow(what: str) -> Any:
 
 
 def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
-    """A dict of columns: NumPy's arrays of numbers and dates as they are, the rest by way of pyarrow."""
+    """Converts a dict of columns: NumPy arrays of numbers and dates in place, other columns with pyarrow."""
     for column in columns:
         if not isinstance(column, str):
-            raise TypeError(f"{name}: the names of columns are str, not {type(column).__name__}")
+            raise TypeError(f"{name}: the names of columns must be str, not {type(column).__name__}")
         values = columns[column]
         if not hasattr(values, "__len__") or isinstance(values, (str, bytes, Mapping)):
             raise TypeError(f"{name}.{column}: an array or list is needed, not {type(values).__name__}")
         if hasattr(values, "columns"):
             raise TypeError(f"{name}.{column}: a column is needed, not a table ({type(values).__name__})")
     wanted = {column: _array(columns[column], f"{name}.{column}") for column in wanted_columns(list(columns), statement, name)}
-    if not wanted and columns:  # without any a table has no rows
+    if not wanted and columns:  # a table without columns would have no rows
         first = next(iter(columns))
         wanted = {first: np.zeros(len(columns[first]), np.int8)}
     lengths = {column: len(values) for column, values in columns.items()}
     for column, length in lengths.items():
         if length != next(iter(lengths.values())):
             raise ValueError(
-                f"{name}: column {column!r} has {length} rows, {next(iter(lengths))!r} {next(iter(lengths.values()))}"
+                f"{name}: column {column!r} has {length} rows, but {next(iter(lengths))!r} has {next(iter(lengths.values()))}"
             )
     unread = [(column, "", "column that is not read", None, None) for column in columns if column not in wanted]
     if all(isinstance(values, np.ndarray) for values in wanted.values()):
         arrays = [_array_column(column, values) for column, values in wanted.items()]
         return native().Table.of_arrays(arrays + unread, next(iter(lengths.values()), 0))
-    pyarrow = _pyarrow(f"{name}: a column that is no array of NumPy's of numbers or dates")
+    pyarrow = _pyarrow(f"{name}: a column that is not a NumPy array of numbers or dates")
     arrays = {column: _arrow(values, f"{name}.{column}") for column, values in wanted.items()}
     return stream(pyarrow.table(arrays), name, types=[(_type_name(values), False) for values in wanted.values()])
 
 
 def _array(values: Any, what: str) -> Any:
-    """Numbers and dates as an array of NumPy's whose elements lie side by side; anything else as it is."""
+    """Converts numbers and dates to a contiguous NumPy array; returns any other values unchanged."""
     if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{what}: a masked array: fill it first (x.filled(0)), or give a pyarrow array with nulls")
+        raise TypeError(f"{what}: a masked array: fill it first (x.filled(0)), or pass a pyarrow array with nulls")
     if isinstance(values, (list, tuple)):
         if not values:
             return np.empty(0, object)
@@ -575,7 +580,7 @@ def _array(values: Any, what: str) -> Any:
 
 
 def _large_integers(values: Sequence[int], what: str) -> Any:
-    """Integers of which NumPy would make floats or objects."""
+    """Converts integers that NumPy would convert to floats or objects."""
     try:
         return np.array(values, np.uint64)
     except OverflowError:
@@ -584,9 +589,9 @@ def _large_integers(values: Sequence[int], what: str) -> Any:
 
 
 def _array_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, Any]:
-    """The column as upsweep._queries takes it."""
+    """The column in the form that upsweep._queries accepts."""
     dtype = values.dtype.name
-    if dtype == "object":  # a list without elements, which are of no type
+    if dtype == "object":  # an empty list, whose elements have no type
         return name, "n", "", None, None
     if dtype in _FORMATS:
         return name, _FORMATS[dtype], "", values.view("u2") if dtype == "float16" else values, None
@@ -596,13 +601,13 @@ def _array_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, An
         days = values.view(np.int64)
         valid = ~np.isnat(values)
         if np.any(days[valid] != days[valid].astype(np.int32)):
-            raise ValueError(f"{name}: dates are of 32 bits: one is too far away")
+            raise ValueError(f"{name}: a date is out of range: dates have 32 bits")
         return name, "tdD", "", days.astype(np.int32), None if valid.all() else np.packbits(valid, bitorder="little")
     return name, "", dtype, None, None
 
 
 def paths_of(source: Any) -> list[str] | None:
-    """The paths that a table is given by, or None where it is given otherwise."""
+    """The paths of a table that is given by paths; None for any other table."""
     paths = [source] if isinstance(source, (str, os.PathLike)) else source
     if not isinstance(paths, (list, tuple)) or not all(isinstance(each, (str, os.PathLike)) for each in paths):
         return None
@@ -610,54 +615,54 @@ def paths_of(source: Any) -> list[str] | None:
 
 
 def matching(paths: Sequence[str]) -> list[str]:
-    """The files that the paths stand for, in order."""
+    """The files that match the paths, in order."""
     module = files_module()
     return [os.fsdecode(file) for path in paths for file in module.matching(_bytes_of_path(path, "a file's name"))]
 
 
 def open_files(paths: Sequence[str], threads: int) -> Any:
-    """The table of the files that the paths stand for."""
+    """The table of the files that match the paths."""
     return files_module().open([_bytes_of_path(path, "a file's name") for path in paths], threads)
 
 
 def joined_columns(paths: Sequence[str], fields: Sequence[tuple]) -> tuple[Any, list[list[int]]]:
-    """The columns of files as those of one table, without rows, and which of these each column of each file is."""
+    """The columns of several files as those of one table, without rows; and for each file, which of these each of its columns is."""
     tables = [native().Table.of_fields(each) for each in fields]
     return files_module().join([_bytes_of_path(path, "a file's name") for path in paths], tables)
 
 
 def joined_file(path: str, table: Any, fields: tuple, places: list[int]) -> Any:
-    """The rows of one of several files in the columns of all, which are `fields`."""
+    """The rows of one of several files, in the joined columns of all files, which are `fields`."""
     return files_module().open_joined(_bytes_of_path(path, "a file's name"), table, native().Table.of_fields(fields), places)
 
 
 def _bytes_of_path(path: str | os.PathLike[str], what: str) -> bytes:
-    """As the file system has it, which need not be UTF-8."""
+    """The path as bytes, as the file system stores it; these need not be UTF-8."""
     try:
         found = os.fsencode(path)
     except UnicodeEncodeError:
         found = b"\0"
     if b"\0" in found:
-        raise ValueError(f"{what}: no file can be called {os.fspath(path)!r}")
+        raise ValueError(f"{what}: not a valid file name: {os.fspath(path)!r}")
     return found
 
 
 def files_module() -> Any:
-    """upsweep._files, whose Arrow C++ is the one that pyarrow has loaded."""
+    """Imports upsweep._files, which uses the Arrow C++ library that pyarrow has loaded."""
     if importlib.util.find_spec("upsweep._files") is None:
         raise ImportError(
-            "upsweep was built without Arrow, and reads no files: build it again with pyarrow, as pip does, or read the file with "
+            "upsweep was built without Arrow and cannot read files: build it again with pyarrow, as pip does, or read the file with "
             "another library and pass its columns"
         )
     pyarrow = _pyarrow("a file")
-    native()  # which says what a table is
+    native()  # defines the table class
     try:
-        import pyarrow.parquet  # with libparquet
+        import pyarrow.parquet  # loads libparquet
 
         from . import _files
     except ImportError as error:
         raise ImportError(
             f"files are read with the Arrow C++ of the pyarrow that upsweep was built with, and pyarrow {pyarrow.__version__} "
-            f"does not go with it: pip install 'upsweep[files]' ({error})"
+            f"is not compatible with it: pip install 'upsweep[files]' ({error})"
         ) from None
     return _files

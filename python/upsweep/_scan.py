@@ -19,11 +19,11 @@ OPERATORS: tuple[str, ...] = _core.OPERATORS
 
 
 def _hint(word: str) -> str:
-    return str(_core.operator_hint(word)) if word.isascii() else ""  # other words may be no text
+    return str(_core.operator_hint(word)) if word.isascii() else ""  # other strings may not be valid UTF-8
 
 
 def operator_name(op: Any, others: Iterable[str] = ()) -> str:
-    """The name of an operator, or one of the others. TypeError for what is no name, ValueError for another name."""
+    """Returns the name of an operator, or one of `others`. Raises TypeError if it is not a string, ValueError for an unknown name."""
     names = (*OPERATORS, *others)
     if not isinstance(op, str):
         called = str(getattr(op, "__name__", ""))
@@ -38,7 +38,7 @@ def _axis(axis: int | None, ndim: int, name: str) -> int:
     if axis is None:
         if ndim == 1:
             return 0
-        raise ValueError(f"{name}: x has {ndim} dimensions: say along which axis=")
+        raise ValueError(f"{name}: x has {ndim} dimensions: pass axis=")
     axis = whole(axis, "axis")
     if not -ndim <= axis < ndim:
         raise ValueError(f"axis: {axis} is out of range for an array of {ndim} dimensions")
@@ -46,7 +46,7 @@ def _axis(axis: int | None, ndim: int, name: str) -> int:
 
 
 def default_type(dtype: str, op: str) -> str:
-    """The type of a result: of sums and products the widest of its kind, else the elements' own."""
+    """The default type of a result: for sums and products the widest type of its kind, otherwise the elements' type."""
     if op not in ("add", "mul"):
         return dtype
     if dtype.startswith("float"):
@@ -55,10 +55,10 @@ def default_type(dtype: str, op: str) -> str:
 
 
 def type_of_result(x: Array, op: str, dtype: Any, out: Array | None, overflow: str | None) -> str:
-    """What is asked for, else `out`'s type, else the default. NotImplementedError where products are to be checked.
+    """The type of a result: `dtype` if given, otherwise `out`'s type, otherwise the default.
 
-    Booleans that are folded into signed integers are int8 afterwards. To upsweep._core they are uint8, which int8 does not hold, and
-    which a GPU sums in uint64 only.
+    Raises NotImplementedError if products are to be checked. Booleans that are folded into signed integers become int8. To
+    upsweep._core they are uint8, which int8 cannot represent, and which a GPU sums only in uint64.
     """
     usual = default_type(x.dtype, op)
     if dtype is not None:
@@ -74,21 +74,21 @@ def type_of_result(x: Array, op: str, dtype: Any, out: Array | None, overflow: s
             f"{'out' if dtype is None else 'dtype'}: {x.dtype} elements are not folded into {wanted}: convert them first"
         )
     if op == "mul" and _options.check_overflow(overflow) == "checked" and not wanted.startswith("float"):
-        raise NotImplementedError('overflow: products of integers wrap around, and are never checked: pass overflow="wrap"')
+        raise NotImplementedError('overflow: products of integers always wrap (modulo 2**bits): pass overflow="wrap"')
     if x.dtype == "bool" and wanted.startswith("int"):
         x.data = x.xp.view_as(x.data, "int8")
     return wanted
 
 
 def beginning(initial: Any, op: str, dtype: str) -> np.ndarray | None:
-    """What a fold begins with; of booleans, which the core takes for bytes, their own identity."""
+    """The initial value of a fold. Booleans, which are bytes to the core, need their own identity."""
     if initial is None and dtype == "bool" and op in ("min", "and"):
         initial = True
     return one(initial, dtype, "initial")
 
 
 def one(value: Any, dtype: str, name: str) -> np.ndarray | None:
-    """A value as an array of one element of that type, in the host's memory. Errors where it does not fit."""
+    """Converts a value to a one-element array of that type in host memory. Raises an error if the value does not fit."""
     if value is None:
         return None
     array = np.asarray(value)
@@ -116,12 +116,12 @@ def _one_float(number: float, dtype: str, name: str) -> np.ndarray:
 
 
 def checked_out(out: Any, like: Array, shape: tuple[int, ...]) -> Array | None:
-    """`out` as an Array where it can take a result of that shape, in memory of the input's kind."""
+    """Converts `out` to an Array. It must have that shape, be writable, and be on the same device as the input."""
     if out is None:
         return None
     given = take_out(out)
     if given.xp.device != like.xp.device:
-        raise ValueError("out: it must be where the input is, on the same device")
+        raise ValueError("out: it must be on the same device as the input")
     if tuple(given.data.shape) != tuple(shape):
         raise ValueError(f"out: shape {tuple(given.data.shape)}, but the result's is {tuple(shape)}")
     if not given.xp.is_writable(given.data):
@@ -142,50 +142,52 @@ def scan(
     overflow: str | None = None,
     out: Any = None,
 ) -> Any:
-    """Every prefix of an array, folded by an associative operator.
+    """Computes every prefix of an array, folded by an associative operator.
 
     Parameters
     ----------
     x : array
-        Of integers of 8 to 64 bits, float32, float64 or bool; any shape and strides. Of NumPy, CuPy, PyTorch, JAX, pyarrow,
-        Polars or pandas: the result is the same library's, in the same memory.
+        Elements are integers of 8 to 64 bits, float32, float64 or bool; any shape and strides. The array may be of NumPy, CuPy,
+        PyTorch, JAX, pyarrow, Polars or pandas. The result belongs to the same library, in the same memory.
     op : str
-        The name of an operator, such as "add", "min" or "xor"; the error for another name lists all. Bitwise ones are for integers.
+        The name of an operator, such as "add", "min" or "xor". The error for an unknown name lists all. Bitwise operators need
+        integers.
     exclusive : bool
-        Leave the element itself out: the first result is `initial`, or the operator's identity.
+        If true, the prefix of an element excludes the element. The first result is then `initial`, or the operator's identity.
     initial : scalar, optional
-        What every prefix begins with.
+        The value that every prefix starts with.
     axis : int, optional
-        Along which axis; an array of one dimension needs none.
+        The axis to scan along. It may be omitted for one-dimensional arrays.
     dtype : optional
-        The type of the result, and the one that is computed in: of sums and products by default int64, uint64 or the float type
-        itself, else x's.
+        The type of the result and of the computation. The default for sums and products is int64, uint64 or the float type
+        itself. For other operators it is x's type.
     overflow : {"checked", "wrap"}, optional
-        Sums of integers that do not fit: OverflowError with the first such `index` (the default in the host's memory), or modulo
-        2**bits (on a GPU, where "checked" is not possible). Products of integers are modulo 2**bits.
+        The handling of integer sums that do not fit. "checked" raises OverflowError with the `index` of the first such sum; it
+        is the default in host memory. "wrap" computes modulo 2**bits; it is the default on a GPU, where "checked" is not
+        possible. Products of integers are always modulo 2**bits.
     out : array, optional
-        Where the result goes, of its shape; may be x. It is returned.
+        The array to write the result to, of the result's shape. It may be x. The function returns this array.
 
     Returns
     -------
     array
-        Of x's shape.
+        An array of x's shape.
 
     Raises
     ------
     TypeError
-        Elements that upsweep does not compute with; masked arrays.
+        The elements have an unsupported type. x is a masked array.
     ValueError
-        No such operator, axis or rung; an out of another shape.
+        The operator, axis or rung is unknown. The shape of `out` is not that of the result.
     OverflowError
-        A sum that does not fit, where it is checked.
+        A sum does not fit, and sums are checked.
     NotImplementedError
-        overflow="checked" of products of integers, and on a GPU.
+        overflow="checked" for products of integers, or on a GPU.
 
     Notes
     -----
-    float32 is added in float32, in blocks: past some 65,536 elements the error hardly grows any more. The same bits on every run,
-    with any number of threads.
+    float32 is added in float32, in blocks. Beyond about 65,536 elements, the error therefore barely grows with the length. The
+    result has the same bits on every run, with any number of threads.
 
     Examples
     --------
@@ -209,28 +211,30 @@ def cumulative_sum(
     out: Any = None,
     overflow: str | None = None,
 ) -> Any:
-    """The sum of each element and all before it, as the Array API has it.
+    """Computes the sum of each element and all elements before it, as in the Array API.
 
     Parameters
     ----------
     x : array
-        Of integers of 8 to 64 bits, float32, float64 or bool; any shape and strides.
+        Elements are integers of 8 to 64 bits, float32, float64 or bool. It may have any shape and strides.
     axis : int, optional
-        Along which axis; an array of one dimension needs none.
+        The axis to sum along. It may be omitted for one-dimensional arrays.
     dtype : optional
-        The type of the result, and the one that is computed in: by default int64, uint64 or the float type itself.
+        The type of the result and of the computation. The default is int64, uint64 or the float type itself.
     include_initial : bool
-        Begin with 0: one element more along the axis.
+        If true, the result starts with 0. It has one more element along the axis.
     out : array, optional
-        Where the result goes, of its shape; may be x. It is returned.
+        The array to write the result to, of the result's shape. It may be x. The function returns this array.
     overflow : {"checked", "wrap"}, optional
-        Sums of integers that do not fit: OverflowError with the first such `index` (the default in the host's memory), or modulo
-        2**bits (on a GPU, where "checked" is not possible).
+        The handling of integer sums that do not fit. "checked" raises OverflowError with the `index` of the first such sum; it
+        is the default in host memory. "wrap" computes modulo 2**bits; it is the default on a GPU, where "checked" is not
+        possible.
 
     Returns
     -------
     array
-        Of x's shape and library, in the same memory. See `scan` for the libraries, the errors and how floats are added.
+        An array of x's shape and library, in the same memory. `scan` describes the libraries, the errors and the addition of
+        floats.
 
     Examples
     --------
@@ -254,10 +258,10 @@ def cumulative_prod(
     out: Any = None,
     overflow: str | None = None,
 ) -> Any:
-    """The product of each element and all before it, as the Array API has it.
+    """Computes the product of each element and all elements before it, as in the Array API.
 
-    Parameters and errors are those of `cumulative_sum`; products of integers are modulo 2**bits, overflow="checked" of them is a
-    NotImplementedError, and the initial element is 1.
+    Parameters and errors are the same as for `cumulative_sum`. Products of integers are modulo 2**bits: overflow="checked"
+    raises NotImplementedError. The initial element is 1.
 
     Examples
     --------
@@ -314,7 +318,7 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
         result = target
     else:
         ends = along == x.data.ndim - 1
-        # Rows that were overwritten could not be gone through again for the element that does not fit.
+        # Rows that were overwritten could not be scanned again to find the element that does not fit.
         is_lost = direct and x.data.ndim > 1 and xp.same_memory(x.data, given.data) and _options.checks(xp.device, overflow)
         direct = direct and ends and not is_lost
         source = xp.contiguous(x.data if ends else xp.moveaxis(x.data, along, -1))
@@ -322,7 +326,7 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
         try:
             _scan_last(xp, source, target, op, exclusive, first, overflow)
         except OverflowError:
-            if not ends:  # the first of the elements in their own order is another one's index than that of the first row's
+            if not ends:  # scan again: in x's order another element may be the first that does not fit
                 _scan_columns(x.data, np.empty(x.data.shape, wanted), along, op, exclusive, first, overflow)
             raise
         result = target if ends else xp.moveaxis(target, -1, along)
@@ -335,7 +339,7 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
 
 
 def _at(index: int, error: OverflowError, what: str = "element") -> OverflowError:
-    """The error of `what`, whose index counts something else, as that of an element of the whole result."""
+    """The same error with the index of an element of the whole result; `what` names the unit that the error's index counts."""
     found = re.sub(rf"^.*{what} {error.index} (of the result )?", f"element {index} of the result ", str(error), count=1)
     raised = OverflowError(found)
     raised.index, raised.code = index, error.code
@@ -343,7 +347,7 @@ def _at(index: int, error: OverflowError, what: str = "element") -> OverflowErro
 
 
 def _goes_by_columns(xp: Any, data: Any, along: int) -> bool:
-    """Whether rows are folded into rows: on the host, along an axis whose elements do not lie side by side."""
+    """Whether whole rows are folded into rows: in host memory, along an axis whose elements are not contiguous."""
     if xp is not NUMPY or along == data.ndim - 1 or _options.current().rung:
         return False
     return not xp.is_contiguous(xp.moveaxis(data, along, -1))
@@ -354,13 +358,13 @@ def _outer_length_inner(shape: tuple[int, ...], along: int) -> tuple[int, int, i
 
 
 def _scan_columns(data: Any, target: Any, along: int, op: str, exclusive: bool, initial: Any, overflow: Any) -> None:
-    where = _options.place(-1, 0, overflow, rung="")  # which has no rungs
+    where = _options.place(-1, 0, overflow, rung="")  # scan_along has no rungs
     flat_in, flat_out = NUMPY.contiguous(data).reshape(-1), target.reshape(-1)
     _core.scan_along(where, op, exclusive, initial, _outer_length_inner(data.shape, along), flat_in, flat_out)
 
 
 def _scan_last(xp: Any, source: Any, target: Any, op: str, exclusive: bool, initial: Any, overflow: Any) -> None:
-    """Along the last axis of contiguous arrays: one scan, or one for each row."""
+    """Scans along the last axis of contiguous arrays: one scan, or one scan per row."""
     where = _options.place(xp.device, xp.stream, overflow)
     length = source.shape[-1]
     flat_in, flat_out = xp.elements(source.reshape(-1)), xp.elements(target.reshape(-1))
@@ -377,7 +381,7 @@ def _scan_last(xp: Any, source: Any, target: Any, op: str, exclusive: bool, init
             raise
         begin = error.index * length
         row = slice(begin, begin + length)
-        try:  # once more, to find the element
+        try:  # scan this row again, to find the element
             _core.scan(where, op, exclusive, initial, flat_in[row], flat_out[row])
         except OverflowError as found:
             raise _at(begin + found.index, found) from None
@@ -396,28 +400,28 @@ def reduce(
     overflow: str | None = None,
     out: Any = None,
 ) -> Any:
-    """An array folded by an associative operator, all of it or along an axis.
+    """Folds an array by an associative operator, either all elements or along an axis.
 
     Parameters
     ----------
     x, op, initial, dtype, overflow
-        As `scan` has them.
+        As for `scan`.
     axis : int, optional
-        Fold each row along this axis; by default all elements, in their order, to one.
+        Fold each row along this axis. By default all elements are folded to one value, in order.
     out : array, optional
-        Where the result goes: of x's shape without that axis. It is returned.
+        The array to write the result to, of x's shape without that axis. The function returns this array.
 
     Returns
     -------
     array or scalar
-        Of x's library; of all elements a scalar of NumPy's, or an array without dimensions on a GPU.
+        An array of x's library. The fold of all elements is a NumPy scalar, or a zero-dimensional array on a GPU.
 
     Raises
     ------
     ValueError
-        The minimum or maximum of no elements without an `initial`, and what `scan` raises.
+        The minimum or maximum of no elements, without an `initial`. Also the errors of `scan`.
     OverflowError
-        A sum that does not fit, where it is checked.
+        A sum does not fit, and sums are checked.
 
     Examples
     --------
@@ -436,7 +440,7 @@ def reduce(
     wanted = type_of_result(given_x, op, dtype, given, overflow)
     data = given_x.data
     if op in ("min", "max") and initial is None and 0 in (of if along is None else of[along : along + 1]):
-        raise ValueError(f"x: the {op}imum of no elements: give initial=")
+        raise ValueError(f"x: the {op}imum of no elements is undefined: pass initial=")
     first = beginning(initial, op, wanted)
     where = _options.place(xp.device, xp.stream, overflow)
     if along is None:
@@ -470,16 +474,16 @@ def _reduce_along(xp: Any, where: Any, op: str, initial: Any, data: Any, along: 
 
 @plain
 def offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: Any = None) -> Any:
-    """The offsets of lists, packed one after the other, from where each starts and stops.
+    """Computes the offsets of lists, packed one after the other, from their starts and stops.
 
     Parameters
     ----------
     starts, stops : array of integers, of shape (n,)
         List i is content[starts[i]:stops[i]].
     strict : bool
-        Refuse negative starts too.
+        If true, negative starts are also errors.
     out : array of int64, of shape (n + 1,), optional
-        Where the offsets go. It is returned.
+        The array to write the offsets to. The function returns this array.
 
     Returns
     -------
@@ -489,10 +493,10 @@ def offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: Any = None
     Raises
     ------
     ValueError
-        A list that stops before it starts, or a negative start under `strict`, with the first such list's `index`; starts and
-        stops of different lengths.
+        A list stops before it starts, or, with `strict`, has a negative start; `index` is the first such list. The numbers of
+        starts and stops differ.
     OverflowError
-        Offsets that leave int64, with the list's `index`.
+        An offset does not fit int64; `index` is the list whose end does not fit.
 
     Examples
     --------

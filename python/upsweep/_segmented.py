@@ -32,7 +32,7 @@ REDUCERS = {"any": "bool", "all": "bool", "count": "int64", "count_nonzero": "in
 
 
 def _result(like: Array, shape: tuple[int, ...], dtype: str, out: Any, inputs: Sequence[Any]) -> tuple[Any, Array | None]:
-    """Where a call writes: into `out` where it lies side by side and apart from the inputs, else into a new array."""
+    """Where a call writes its result: into `out` if it is contiguous and does not overlap the inputs, otherwise a new array."""
     given = checked_out(out, like, shape)
     if given is not None:
         if given.dtype != dtype:
@@ -64,7 +64,7 @@ def _reduced_type(content: Array, op: str, initial: Any, dtype: Any, out: Any, o
         if dtype is not None and dtype_name(dtype) != REDUCERS[op]:
             raise TypeError(f"dtype: results of {op} are {REDUCERS[op]}")
         if initial is not None:
-            raise TypeError(f"initial: {op} begins with nothing")
+            raise TypeError(f"initial: {op} has no initial value")
         return REDUCERS[op]
     return type_of_result(content, op, dtype, take_out(out) if out is not None else None, overflow)
 
@@ -82,47 +82,47 @@ def segmented_reduce(
     overflow: str | None = None,
     out: Any = None,
 ) -> Any:
-    """The elements of every list, folded to one value.
+    """Folds the elements of every list to one value.
 
     Parameters
     ----------
     content : array of shape (m,)
-        The elements of all lists; or a list array of pyarrow or Polars, which needs no `lists`.
+        The elements of all lists, or a list array of pyarrow or Polars, which needs no `lists`.
     lists : array, tuple of arrays, or int
-        Where the lists lie in it: n + 1 offsets; (starts, stops), of lists in any order, overlapping or with gaps; or the size of
-        every list. Of integers.
+        The positions of the lists in the content, as integers. Lists are given by n + 1 offsets, by (starts, stops), or by the
+        size of every list. Lists by (starts, stops) may be in any order, overlap, or have gaps.
     op : str
-        The name of an operator, as `scan` has it; or "any", "all", "count", "count_nonzero", "argmin", "argmax".
+        The name of an operator, as for `scan`. Also "any", "all", "count", "count_nonzero", "argmin", "argmax".
     initial : scalar, optional
-        What the fold of every list by an operator begins with.
+        The value that an operator's fold of every list starts with.
     dtype : optional
-        The type of the results, as `scan` has it; of "any" and "all" bool, of counts and positions int64.
+        The type of the results, as for `scan`. For "any" and "all" it is bool, for counts and positions int64.
     valid : array of bool, of shape (m,), optional
-        False where an element is null: it is skipped. Nulls of Arrow arrays are skipped anyway, null lists are empty.
+        An element with False is null and is skipped. Nulls of Arrow arrays are always skipped, and null lists are empty.
     overflow : {"checked", "wrap"}, optional
-        As `scan` has it, but that "checked" is possible on a GPU too.
+        As for `scan`, except that "checked" is also possible on a GPU.
     out : array of shape (n,), optional
-        Where the results go. It is returned.
+        The array to write the results to. The function returns this array.
 
     Returns
     -------
     array of shape (n,)
-        Of empty lists `initial`, or the operator's identity: 0, 1, for "min" the greatest value and for "max" the least one; of
-        "argmin" and "argmax" -1. Positions are within the list. A list with NaN has NaN as its least and its
-        greatest element.
+        The result of an empty list is `initial`, or the operator's identity. The identity is 0 or 1, for "min" the maximum value
+        of the type, and for "max" the minimum value. For "argmin" and "argmax" the result of an empty list is -1. Positions
+        count from the start of the list. NaN is both minimum and maximum of a list that contains NaN.
 
     Raises
     ------
     ValueError
-        A list that stops before it starts, or ends past the content, with the first such list's `index`; no such operator.
+        A list stops before it starts, or ends past the content; `index` is the first such list. Also an unknown operator.
     OverflowError
-        A list whose sum does not fit, with its `index`.
+        The sum of a list does not fit; `index` is the first such list.
     TypeError
-        Elements that upsweep does not compute with.
+        The elements have an unsupported type.
 
     Notes
     -----
-    Floats of lists of up to 4,096 elements are added one after the other; longer ones in blocks of so many.
+    Floats of lists of up to 4,096 elements are added one after the other. Longer lists are added in blocks of 4,096 elements.
 
     Examples
     --------
@@ -160,21 +160,21 @@ def segmented_scan(
     overflow: str | None = None,
     out: Any = None,
 ) -> Any:
-    """Every prefix of every list, folded by an associative operator.
+    """Computes every prefix of every list, folded by an associative operator.
 
-    Parameters are those of `segmented_reduce` and `scan`; lists lie one after the other: offsets, or one size.
+    Parameters are the same as for `segmented_reduce` and `scan`. The lists must be adjacent: by offsets, or of one size.
 
     Returns
     -------
     array of shape (m,)
-        At each element of a list the fold of that list up to it; elements in no list are 0.
+        At each element of a list, the fold of that list up to the element. Elements that are in no list are 0.
 
     Raises
     ------
     NotImplementedError
-        Lists by (starts, stops), which may overlap: `pack` them first.
+        Lists by (starts, stops), which may overlap. `pack` them first.
     ValueError, OverflowError, TypeError
-        As `segmented_reduce`.
+        As for `segmented_reduce`.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def segmented_scan(
     require_numbers(ragged.content, "content")
     if lists is None and len(ragged.lists.arrays) == 2:
         raise NotImplementedError(
-            "content: the lists of a list view may overlap, and their scans with them: pack them first, by offsets, content = "
+            "content: the lists of a list view may overlap, and then their scans would overlap: pack them first, by offsets, content = "
             "upsweep.pack((x.offsets, pyarrow.compute.add(x.offsets, x.sizes)), x.values)"
         )
     operator_name(op)
@@ -215,7 +215,7 @@ def _sorted(ragged: Ragged, positions: bool, descending: bool, nan_first: bool, 
     content, lists = ragged.content, ragged.lists
     require_numbers(content, "content")
     if ragged.valid is not None:
-        raise ValueError("content: nulls have no place in an order: fill them first")
+        raise ValueError("content: nulls cannot be sorted: fill them first")
     how = flag(descending, "descending"), flag(nan_first, "nan_first")
     wanted, xp = "int64" if positions else content.dtype, content.xp
     result, given = _result(content, content.data.shape, wanted, out, ragged.inputs)
@@ -233,8 +233,8 @@ def _sorted(ragged: Ragged, positions: bool, descending: bool, nan_first: bool, 
 
 
 def _packed(ragged: Ragged, where: _core.Place) -> tuple[Any, Any, Any]:
-    """Lists on a GPU that lie anywhere, one after the other: their offsets, their elements, and the place of each in the content.
-    ValueError of lists that overlap."""
+    """Packs lists on a GPU one after the other: returns their offsets, their elements, and each element's position in the content.
+    Raises ValueError for lists that overlap."""
     content, lists, xp = ragged.content, ragged.lists, ragged.content.xp
     length = content.data.shape[0]
     offsets = xp.empty(lists.count + 1, "int64")
@@ -255,7 +255,7 @@ def _packed(ragged: Ragged, where: _core.Place) -> tuple[Any, Any, Any]:
 
 
 def _refuse_overlap(ragged: Ragged, offsets: Any) -> None:
-    """ValueError of the first list that overlaps one before it. `offsets`: of the lists' lengths, null ones being empty."""
+    """Raises ValueError for the first list that overlaps an earlier list. `offsets`: of the lists' lengths; null lists are empty."""
     xp = ragged.content.xp
     starts = np.asarray(xp.to_host(ragged.lists.arrays[0]), np.int64)
     _core.require_apart((starts, starts + np.diff(xp.to_host(offsets))), ragged.content.data.shape[0])
@@ -265,28 +265,28 @@ def _refuse_overlap(ragged: Ragged, offsets: Any) -> None:
 def segmented_sort(
     content: Any, lists: Any = None, /, *, descending: bool = False, nan_first: bool = False, out: Any = None
 ) -> Any:
-    """The elements of every list in order.
+    """Sorts the elements of every list.
 
     Parameters
     ----------
     content, lists
-        As `segmented_reduce` has them; lists must not overlap.
+        As for `segmented_reduce`. Lists must not overlap.
     descending : bool
-        The greatest element first.
+        If true, the maximum element is first.
     nan_first : bool
-        NaN come first, and not last, whichever the order.
+        If true, NaN are first in either order. By default they are last.
     out : array of shape (m,), optional
-        Where the result goes. It is returned.
+        The array to write the result to. The function returns this array.
 
     Returns
     -------
     array of shape (m,)
-        The lists lie where they lay; elements in no list stay as they are. Equal elements keep their order.
+        The lists have the same positions as in the content. Elements in no list are unchanged. Equal elements keep their order.
 
     Raises
     ------
     ValueError, TypeError
-        As `segmented_reduce`; and null elements.
+        As for `segmented_reduce`. Null elements also raise ValueError.
 
     Examples
     --------
@@ -301,9 +301,9 @@ def segmented_sort(
 def segmented_argsort(
     content: Any, lists: Any = None, /, *, descending: bool = False, nan_first: bool = False, out: Any = None
 ) -> Any:
-    """The positions, within its list, that put the elements of every list in order.
+    """Computes the positions, within each list, that sort the elements of the list.
 
-    Parameters and errors are those of `segmented_sort`.
+    Parameters and errors are the same as for `segmented_sort`.
 
     Returns
     -------
@@ -318,7 +318,7 @@ def segmented_argsort(
     return _sorted(take_in_ragged(content, lists), True, descending, nan_first, out)
 
 
-# ---------------------------------------------------------------------------------------------------- runs of equal keys
+# --------------------------------------------------------------------------------------------------- runs of equal keys
 
 
 def _keys(keys: Any, refusal: str = COMPUTED) -> Array:
@@ -342,13 +342,13 @@ def _require_as_many(keys: Array, values: Any) -> Array:
         raise ValueError(f"values: shape {tuple(taken.data.shape)}, but that of the keys is {tuple(keys.data.shape)}")
     require_numbers(taken, "values")
     if taken.xp.device != keys.xp.device:
-        raise ValueError("values: they must be where the keys are, on the same device")
+        raise ValueError("values: they must be on the same device as the keys")
     taken.data = taken.xp.contiguous(taken.data)
     return taken
 
 
 def _give_first(like: Array, result: Any, out: Any) -> Any:
-    """A result that has been written into the first elements of `out`, where that is given."""
+    """Returns a result; if `out` is given, the result was written into its first elements."""
     return like.give(result) if out is None else written_to(out, result)
 
 
@@ -364,17 +364,19 @@ def reduce_by_key(
     overflow: str | None = None,
     out: Any = None,
 ) -> tuple[Any, Any]:
-    """The values of equal keys that stand side by side, as those of sorted keys do, folded to one.
+    """Folds the values of each run of equal, adjacent keys, as in sorted keys, to one value.
 
     Parameters
     ----------
     keys : array of shape (m,)
-        Numbers; all NaN are one key. Keys that come again after others are a run of their own: sort first to have one of each.
+        Numbers; all NaN are one key. A key that occurs again after other keys starts a separate run. Sort the keys first to
+        get one run per key.
     values : array of shape (m,)
     op, initial, dtype, overflow
-        As `segmented_reduce` has them.
+        As for `segmented_reduce`.
     out : tuple of two arrays, optional
-        Where the keys and the folds go, into their first elements; those that they fill are returned themselves.
+        The arrays to write the keys and the folds to. An array may be longer than its result. Its first elements are then
+        written and returned.
 
     Returns
     -------
@@ -384,9 +386,9 @@ def reduce_by_key(
     Raises
     ------
     ValueError
-        Not as many values as keys.
+        The number of values differs from the number of keys.
     OverflowError
-        A run whose sum does not fit, with its `index`.
+        The sum of a run does not fit; `index` is the first such run.
 
     Examples
     --------
@@ -408,7 +410,7 @@ def reduce_by_key(
 
     firsts = allocate(places[0], taken.dtype, lambda: xp.like(taken.data, (count,)))
     folded = allocate(places[1], wanted, lambda: given.xp.empty((count,), wanted))
-    if op in REDUCERS:  # which are those of lists: what the rungs of runs as lists do
+    if op in REDUCERS:  # the reducers exist only for lists: the rungs "runs" treat runs as lists
         offsets = _offsets_of_runs(taken, count)
         as_lists = _options.current().rung in ("cpu.runs", "cuda.runs")
         with _options.options(rung=None) if as_lists else contextlib.nullcontext():
@@ -436,9 +438,9 @@ def scan_by_key(
     overflow: str | None = None,
     out: Any = None,
 ) -> Any:
-    """Every prefix of the values of equal keys that stand side by side, folded by an associative operator.
+    """Computes every prefix of the values of each run of equal, adjacent keys, folded by an associative operator.
 
-    `keys` and `values` are those of `reduce_by_key`, all else is as `segmented_scan` has it.
+    `keys` and `values` are as for `reduce_by_key`. All other parameters are as for `segmented_scan`.
 
     Returns
     -------
@@ -463,11 +465,11 @@ def scan_by_key(
     return _give(given, result, place, out, beside=True)
 
 
-# ---------------------------------------------------------------------------------------------------------------- groups
+# --------------------------------------------------------------------------------------------------------------- groups
 
 
 def _values_for(values: Array, op: str, dtype: str) -> Any:
-    """The values, converted where groups are not folded from their type to that one, but it holds all of them."""
+    """The values, converted to `dtype` if groups cannot be folded from their type to `dtype` but it can represent all of them."""
     own = values.dtype
     is_sum = op == "add" and dtype in ("int64", "uint64") and dtype[0] == own[0]
     if dtype == own or is_sum or not np.can_cast(own, dtype):
@@ -487,7 +489,7 @@ def group_by(
     counts: bool = False,
     out: Any = None,
 ) -> tuple[Any, ...]:
-    """The values of equal keys, wherever these stand, folded to one: GROUP BY.
+    """Folds the values of equal keys, at any positions, to one value: GROUP BY.
 
     Parameters
     ----------
@@ -495,30 +497,32 @@ def group_by(
         Integers.
     values : array of shape (m,)
     op : str
-        The name of an operator, as `scan` has it.
+        The name of an operator, as for `scan`.
     dtype : optional
-        Of the folds, and what is computed in: one that holds the values, as float64 does those of float32. By default of sums and
-        products of integers the 64 bits of their sign, else that of the values.
+        The type of the folds and of the computation. It must be able to represent the values, as float64 can represent float32.
+        The default for sums and products of integers is the 64-bit type of the same signedness. For other calls it is the type
+        of the values.
     overflow : str, optional
-        As `segmented_reduce` has it.
+        As for `segmented_reduce`.
     counts : bool
-        How many rows each group has is returned too.
+        If true, the number of rows of each group is also returned.
     out : tuple of two arrays, or three, optional
-        Where the keys, the folds and the counts go, into their first elements; those that they fill are returned themselves.
+        The arrays to write the keys, the folds and the counts to. An array may be longer than its result. Its first elements
+        are then written and returned.
 
     Returns
     -------
     tuple of two arrays, or three, of shape (groups,)
-        The key of each group, the fold of its values, and their count. Groups come in the order of their first rows.
+        The key of each group, the fold of its values, and their count. Groups are in the order of their first rows.
 
     Raises
     ------
     ValueError
-        Not as many values as keys; an `out` with too few elements for the groups.
+        The number of values differs from the number of keys. An `out` has too few elements for the groups.
     OverflowError
-        A group whose sum does not fit, with its `index`.
+        The sum of a group does not fit; `index` is the first such group.
     NotImplementedError
-        Folds of a type that does not hold the values; on a GPU keys of less than 4 bytes.
+        The type of the folds cannot represent the values. On a GPU: keys of less than 4 bytes.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_subset_sum.py: which of some positive integers add up to a target.
+# upsweep/_subset_sum.py: finds positive integers that add up to a target.
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._plain import plain
 
 
 class SubsetSum(NamedTuple):
-    """Whether some items add up to the target; then their sum and their positions, ascending. `rung` is what ran."""
+    """Whether some items add up to the target. If so, also their sum and their ascending positions. `rung` is the rung that ran."""
 
     reachable: bool
     sum: int
@@ -27,7 +27,7 @@ _core.set_subset_sum_class(SubsetSum)
 def _items(items: Any) -> np.ndarray:
     array = take_in(items, "items", INTEGERS + ": scale decimals first")
     if array.xp.device >= 0:
-        raise TypeError("items: they are the host's, also for a search on a GPU")
+        raise TypeError("items: they must be in host memory, also for a search on a GPU")
     if array.data.ndim != 1:
         raise ValueError(f"items: one dimension is needed, not {array.data.ndim}")
     if array.data.size == 0:
@@ -51,41 +51,44 @@ def subset_sum(
     ways: int | None = None,
     device: int | None = None,
 ) -> SubsetSum | list[np.ndarray]:
-    """Which of these positive integers add up to a target.
+    """Finds which of these positive integers add up to a target.
 
     Parameters
     ----------
     items : array of integers, of shape (n,), each at least 1
-        In the host's memory.
+        The items, in host memory.
     target : int
-        0 to 2**63 - 1.
+        The target sum, from 0 to 2**63 - 1.
     witness : bool
-        Which items, not only whether there are any.
+        If true, the result contains the items, not only whether a solution exists.
     below, above : int
-        A sum from target - below to target + above will do: the nearest one.
+        The tolerance of the sum. Sums from target - below to target + above are accepted, and the sum nearest to the target is
+        returned.
     ways : int, optional
-        As many different ways, or all where there are fewer, each as ascending positions.
+        The number of different solutions to return, each as ascending positions. If there are fewer solutions, all are returned.
     device : int, optional
-        Search on this GPU.
+        The GPU that runs the search. By default the CPU runs it.
 
     Returns
     -------
     SubsetSum, or a list of arrays of int64 with `ways`
-        Of a SubsetSum `reachable`, `sum`, `indices` (positions of items that add up to it, ascending; none without `witness`) and
-        `rung`: what found it, or "none" where none was needed.
+        A SubsetSum contains `reachable`, `sum`, `indices` and `rung`. `indices` are the ascending positions of items that add up
+        to the sum; `indices` is empty without `witness`. `rung` is the rung that found the solution, or "none" if no search was
+        necessary.
 
     Raises
     ------
     ValueError
-        An item less than 1, with its `index`; a negative target; `ways` with `below` or `above`.
+        An item is less than 1; `index` is the position of the item. The target is negative. `ways` is combined with `below` or
+        `above`.
     NotImplementedError
         `ways` on a GPU.
     TypeError
-        Items that are no integers: scale decimals first.
+        The items are not integers. Scale decimals first.
     OverflowError
-        The items up to the target add up to more than 2^63 - 1.
+        The sum of the items up to the target exceeds 2^63 - 1.
     MemoryError
-        More memory than there is would be needed; nothing has been begun then.
+        The search would need more memory than is available, so it was not started.
 
     Examples
     --------
@@ -101,9 +104,9 @@ def subset_sum(
     target, below, above = whole(target, "target", 0), whole(below, "below", 0), whole(above, "above", 0)
     if ways is not None:
         if below or above:
-            raise ValueError("ways: of sums equal to the target: leave below and above out")
+            raise ValueError("ways: solutions must be equal to the target: omit below and above")
         if device is not None:
-            raise NotImplementedError("ways: several are found on the CPU only: leave device out")
+            raise NotImplementedError("ways: several solutions are found only on the CPU: omit device")
         found, _ = _core.find_subsets(where, values, target, whole(ways, "ways", 1))
         return [np.array(each, np.int64) for each in found]
     reachable, total, indices, rung = _core.find_subset(where, values, target, flag(witness, "witness"), below, above)

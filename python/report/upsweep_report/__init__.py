@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/__init__.py: the report: pages of figures and stepping drawings, from what `upsweep bench` measured.
+# upsweep_report/__init__.py: the report: pages of figures and step-by-step drawings, from results of `upsweep bench`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/__main__.py: `python -m upsweep_report RESULTS.json…`: what was measured, as a page.
+# upsweep_report/__main__.py: `python -m upsweep_report RESULTS.json…`: writes the results of measurements as a page.
 from __future__ import annotations
 
 import argparse
@@ -19,7 +19,7 @@ from .results import ResultsError, load, recorded
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m upsweep_report",
-        description="One page of everything in these results; with those of an H200 and of 32 threads where they have no GPU.",
+        description="Write one page with all of these results. If they have no GPU, results of an H200 and of 32 threads are added.",
     )
     parser.add_argument("results", nargs="+", metavar="RESULTS.json")
     parser.add_argument("-o", "--output", default="report.html", metavar="REPORT.html")
@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         write_whole(Path(given.output), html)
     except ModuleNotFoundError as error:
         print(
-            f"upsweep-report: pages are made with {error.name}, which is not installed: pip install {error.name}",
+            f"upsweep-report: pages need {error.name}, which is not installed: pip install {error.name}",
             file=sys.stderr,
         )
         return 2
@@ -43,20 +43,20 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"upsweep-report: {error.filename or given.output}: {error.strerror}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:
-        print(f"upsweep-report: stopped; {given.output} is as it was", file=sys.stderr)
+        print(f"upsweep-report: stopped; {given.output} is unchanged", file=sys.stderr)
         return 130
     print(f"{given.output}: {len(html) / 1e6:.1f} MB, open it in a browser")
     return 0
 
 
 def write_whole(path: Path, html: str) -> None:
-    """Under its name once it is whole, and with the rights of any file that is made there. Errors name `path`."""
+    """Writes a file that gets its name only when it is complete, with the permissions of a regular new file. Errors name `path`."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder; the name of a file is needed", str(path))
     if path.exists() and not path.is_file():  # /dev/stdout, a pipe
         path.write_text(html, encoding="utf-8")
         return
-    target = path.resolve()  # a link stays one
+    target = path.resolve()  # a link is kept
     try:
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
@@ -74,7 +74,7 @@ def write_whole(path: Path, html: str) -> None:
 
 
 def _rights(path: Path) -> int:
-    """Those that a file has, or that a new one gets: a temporary file is its owner's alone."""
+    """The permissions of the file, or of a new one: a temporary file is readable only by its owner."""
     if path.exists():
         return stat.S_IMODE(path.stat().st_mode)
     mask = os.umask(0)

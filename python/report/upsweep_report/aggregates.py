@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/aggregates.py: how a filtered sum of products reads its columns, as models on a few rows.
+# upsweep_report/aggregates.py: models of the rungs of filtered-sum, which read columns, on a few rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from .machine import Cell, Machine, Operator, Trace, Worker
 
 
 class Rows(NamedTuple):
-    """The columns: a row is kept where its key is less than the limit, and then counts quantity times price."""
+    """The columns. A row is kept if its key is less than the limit; it then contributes quantity times price."""
 
     key: list[int]
     quantity: list[int]
@@ -31,11 +31,11 @@ def _payload(i: int) -> tuple[Cell, Cell]:
     return ("quantity", i), ("price", i)
 
 
-# -------------------------------------------------------------------------------------------------------------- on a CPU
+# ------------------------------------------------------------------------------------------------------------- on a CPU
 
 
 def rows_one(rows: Rows) -> Trace:
-    """`cpu.serial`: row after row; the payload of those that are kept is read at once."""
+    """`cpu.serial`: row after row; the payload of kept rows is read immediately."""
     machine = rows.machine(1, kept=[None], sum=[0])
     for i in range(len(rows.key)):
         with machine.step(
@@ -52,7 +52,7 @@ def _test_and_add(machine: Machine, rows: Rows, thread: int, i: int, total: Cell
 
 
 def rows_threads(rows: Rows, threads: int = 2, block: int = 3) -> Trace:
-    """`cpu.threads`: threads take block after block, row after row, and add a block's sum to that of all."""
+    """`cpu.threads`: threads take one block after the other, add its rows one by one, and add the block's sum to the total."""
     machine = rows.machine(threads, kept=[None] * threads, partial=[0] * threads, sum=[0])
 
     def work(thread: int) -> Iterator[str | None]:
@@ -61,7 +61,7 @@ def rows_threads(rows: Rows, threads: int = 2, block: int = 3) -> Trace:
             yield "a thread takes the next block"
             for i in own:
                 _test_and_add(machine, rows, thread, i, ("partial", thread))
-                yield "it goes on to its block's next row, whose product it adds if the row is kept"
+                yield "it continues with its block's next row, whose product it adds if the row is kept"
             yield from _add_partial(machine, thread)
 
     machine.run(Worker((thread,), work(thread)) for thread in range(threads))
@@ -76,13 +76,13 @@ def _add_partial(machine: Machine, thread: int) -> Iterator[str | None]:
     while machine.is_written(("sum", 0)):
         yield None
     machine.fold(thread, ("sum", 0), int.__add__, ("sum", 0), ("partial", thread))
-    yield "at the end of its block it adds to the sum of all, by an atomic addition"
+    yield "at the end of its block it adds its sum to the total, by an atomic addition"
 
 
 def rows_noted(rows: Rows, threads: int = 2, block: int = 8, chunk: int = 4, many: int = 2) -> Trace:
-    """`cpu.predicate_first`: keys first, by vectors; rows that are kept are noted, and added a chunk later, when their payload is there.
+    """`cpu.predicate_first`: keys first, by vectors; kept rows are noted, and added a chunk later, when their payload has arrived.
 
-    Where more than `many` of a chunk are kept, it is read in order, and so is the next one.
+    If more than `many` rows of a chunk are kept, all of the chunk is read in order, and also the next chunk.
     """
     noted = [None] * (threads * 2 * chunk)
     machine = rows.machine(threads, kept=[None] * threads, noted=noted, partial=[0] * threads, sum=[0])
@@ -126,27 +126,27 @@ def _sum_block(machine: Machine, rows: Rows, thread: int, chunks: list[range], m
                 for at, i in zip(cells(now), kept):
                     machine.write(thread, ("noted", at), i, ("key", i))
                 noted[now].extend(kept)
-                yield "a vector of keys is compared; rows that are kept are noted, and their payload is asked for"
+                yield "a vector of keys is compared; kept rows are noted, and their payload is requested"
                 now = 1 - now
                 yield from add_noted(now)
                 continue
             yield "a vector of keys is compared: many are kept"
         read = [cell for i in chunk for cell in (("key", i), *_payload(i))]
         machine.write(thread, partial, machine[partial] + sum(map(rows.product, kept)), partial, *read)
-        yield "where many are kept all columns are read in order, and products of other rows are masked out"
+        yield "if many are kept, all columns are read in order, and products of other rows are masked out"
         reads_all = len(kept) > many
     yield from add_noted(0)
     yield from add_noted(1)
 
 
-# -------------------------------------------------------------------------------------------------------------- on a GPU
+# ------------------------------------------------------------------------------------------------------------- on a GPU
 
 
 def products(keys: list[int], values: list[int], limit: int, of: Callable[[int], int]) -> Trace:
-    """`cuda.select` of filtered-sum: a thread for each row, a product for each row that is kept; the host adds up all of them."""
+    """`cuda.select` of filtered-sum: a thread per row writes the product of each kept row; the host adds up all of them."""
     n = len(keys)
     machine = Machine(n, key=keys, value=values, product=[None] * n, sum=[0])
-    with machine.step(f"every thread writes its row's product, 0 where its key is not less than {limit}"):
+    with machine.step(f"every thread writes its row's product, or 0 if its key is not less than {limit}"):
         for i in range(n):
             machine.write(i, ("product", i), of(values[i]) if keys[i] < limit else 0, ("key", i), ("value", i))
     for i in range(n):
@@ -156,7 +156,7 @@ def products(keys: list[int], values: list[int], limit: int, of: Callable[[int],
 
 
 def reduce_again(x: list[Any], op: Operator, threads: int = 2) -> Trace:
-    """`cuda.reduce_again`: a tree in each block, and a second launch of the same tree over the blocks' sums. `x`: rows' products."""
+    """`cuda.reduce_again`: a tree in each block, and a second launch of the same tree over the blocks' sums. `x`: the rows' products."""
     blocks = -(-len(x) // (2 * threads))
     again = -(-blocks // (2 * threads))
     machine = Machine(
@@ -175,21 +175,21 @@ def reduce_again(x: list[Any], op: Operator, threads: int = 2) -> Trace:
 
 def _add_on_host(machine: Machine, op: Operator, sums: str) -> None:
     for block in range(len(machine.cells(sums))):
-        with machine.step("the host adds up what is left, one sum after the other"):
+        with machine.step("the host adds up the remaining sums, one after the other"):
             if block == 0:
                 machine.copy(0, ("sum", 0), (sums, 0))
             else:
                 machine.fold(0, ("sum", 0), op, ("sum", 0), (sums, block))
 
 
-_WAYS = ((4, False), (4, True), (2, False), (2, True), (6, False), (6, True))  # threads of a block; with a bound on registers
+_WAYS = ((4, False), (4, True), (2, False), (2, True), (6, False), (6, True))  # threads per block; bound on registers
 
 
 def occupancy(x: list[Any], op: Operator, places: int = 8, registers: int = 48, each: int = 8) -> Trace:
-    """`cuda.occupancy`: the kernel of `cuda.two_loads`, in the block of which a multiprocessor holds most threads.
+    """`cuda.occupancy`: the kernel of `cuda.two_loads`, with the block size for which a multiprocessor holds most threads.
 
-    It has so many places for threads, and so many registers, of which a thread wants `each`; with a bound on them it takes as many
-    as let all places be filled. There is one multiprocessor here. `x`: rows' products.
+    The multiprocessor has `places` for threads, and `registers`, of which a thread uses `each`. With a bound on registers a thread
+    uses a number that allows all places to be filled. There is one multiprocessor here. `x`: the rows' products.
     """
     fits = [_threads_that_fit(threads, is_bound, places, registers, each) for threads, is_bound in _WAYS]
     best = fits.index(max(fits))
@@ -206,7 +206,7 @@ def occupancy(x: list[Any], op: Operator, places: int = 8, registers: int = 48, 
         sum=[None],
     )
     with machine.step(
-        f"the host asks how many threads of each block fit, of {places} (b: with a bound on registers); of those that fill most {sizes[best]} is first"
+        f"the host asks how many threads of each block size fit, of {places} (b: with a bound on registers); of those with the most threads {sizes[best]} is the first"
     ):
         for way, fit in enumerate(fits):
             machine.write(0, ("fit", way), fit, ("block", way))
@@ -232,9 +232,10 @@ class _Payload(NamedTuple):
 
 
 def fused(rows: Rows, blocks: int = 2, lanes: int = 2, each: int = 2, many: int = 3, over_link: bool = False) -> Trace:
-    """`cuda.fused`: keys by several at a time, those of the next tile ahead; kept rows queue until there is one for each lane.
+    """`cuda.fused`: loads several keys at a time, those of the next tile ahead; kept rows queue until there is one for each lane.
 
-    With `over_link` `cuda.zero_copy`: the same kernel, whose columns are in the host's memory, so that every load crosses the link. A block is a warp here, a tile a tile.
+    With `over_link` it is `cuda.zero_copy`: the same kernel with columns in host memory, so that every load crosses the link. A block
+    is a warp here, and a tile is a tile.
     """
     tile_count = len(rows.key) // (lanes * each)
     model = _Fused(rows, max(1, min(blocks, tile_count)), lanes, each, many, over_link)
@@ -246,12 +247,12 @@ def fused(rows: Rows, blocks: int = 2, lanes: int = 2, each: int = 2, many: int 
 class _Fused:
     def __init__(self, rows: Rows, blocks: int, lanes: int, each: int, many: int, over_link: bool):
         self.rows, self.blocks, self.lanes, self.each, self.many = rows, blocks, lanes, each, many
-        self.capacity = lanes + many - 1  # of a queue: fewer than a lane each that wait, and fewer than many new ones
+        self.capacity = lanes + many - 1  # of a queue: less than `lanes` waiting and less than `many` new rows
         self.source = " over the link" if over_link else ""
         threads = blocks * lanes
         self.machine = rows.machine(
             threads,
-            keys=[None] * (threads * 2 * each),  # of the tile at hand, and of the next one
+            keys=[None] * (threads * 2 * each),  # of the current tile, and of the next one
             kept=[None] * blocks,
             queue=[None] * (blocks * self.capacity),
             payload=[None] * threads,
@@ -277,7 +278,7 @@ class _Fused:
         for turn, tile in enumerate(tiles):
             if tile + self.blocks < tile_count:
                 self.load(block, (tile + self.blocks) * tile_rows, turn + 1)
-                yield f"the keys of the next tile are asked for{self.source}, before those of this one are tested"
+                yield f"the keys of the next tile are requested{self.source}, before those of this one are tested"
             yield from self.test(block, range(tile * tile_rows, (tile + 1) * tile_rows), turn, waiting)
         if waiting:
             yield from self.take(block, waiting)
@@ -286,7 +287,7 @@ class _Fused:
         yield from self.publish(block)
 
     def key_cells(self, block: int, turn: int) -> list[int]:
-        """Where the keys of a tile are, which take turns with those of the next one."""
+        """The cells of the keys of a tile. Keys of the current and the next tile alternate between two places."""
         threads = [self.thread(block, lane) for lane in range(self.lanes)]
         return [(2 * thread + turn % 2) * self.each + k for thread in threads for k in range(self.each)]
 
@@ -300,7 +301,7 @@ class _Fused:
                 thread = self.thread(block, lane)
                 total = self.machine["sum", thread] + (self.rows.product(i) if self.rows.is_kept(i) else 0)
                 self.machine.write(thread, ("sum", thread), total, ("sum", thread), ("key", i), *_payload(i))
-            yield "rows that fill no tile are added one by one"
+            yield "rows that do not fill a tile are added one by one"
 
     def test(self, block: int, tile_rows: range, turn: int, waiting: list[int]) -> Iterator[str | None]:
         bits = "".join(str(int(self.rows.is_kept(i))) for i in reversed(tile_rows))
@@ -315,7 +316,7 @@ class _Fused:
                 thread = self.thread(block, (i - tile_rows.start) // self.each)
                 self.machine.write(thread, ("queue", at), i, ("kept", block))
             waiting.extend(kept)
-            yield "few are kept: their numbers go into the warp's queue"
+            yield "few are kept: their numbers are appended to the warp's queue"
             if len(waiting) >= self.lanes:
                 yield from self.take(block, waiting)
 
@@ -327,22 +328,22 @@ class _Fused:
                 total = self.machine["sum", thread] + sum(map(self.rows.product, own))
                 read = [cell for i in own for cell in _payload(i)]
                 self.machine.write(thread, ("sum", thread), total, ("sum", thread), ("kept", block), *read)
-        yield f"many are kept: their payload is read in order{self.source}, by neighbouring lanes"
+        yield f"many are kept: their payload is read in order{self.source}, by adjacent lanes"
 
     def take(self, block: int, waiting: list[int]) -> Iterator[str | None]:
-        """A row by each lane, as far as there are any; what is left moves up."""
+        """Each lane takes one row, as long as there are any; the remaining rows move to the front."""
         taken = waiting[: self.lanes]
         for lane, i in enumerate(taken):
             thread = self.thread(block, lane)
             self.add_loaded(thread)
             payload = _Payload(self.rows.quantity[i], self.rows.price[i])
             self.machine.write(thread, ("payload", thread), payload, ("queue", block * self.capacity + lane), *_payload(i))
-        yield f"a row for each lane: it adds the payload that it asked for before, and asks for this row's{self.source}"
+        yield f"a row for each lane: it adds the payload that it requested before, and requests this row's{self.source}"
         del waiting[: self.lanes]
         for at in range(block * self.capacity, block * self.capacity + len(waiting)):
             self.machine.copy(self.thread(block, at - block * self.capacity), ("queue", at), ("queue", at + self.lanes))
         if waiting:
-            yield "what is left in the queue moves to its front"
+            yield "the remaining rows of the queue move to its front"
 
     def add_loaded(self, thread: int) -> None:
         payload = self.machine["payload", thread]
@@ -355,7 +356,7 @@ class _Fused:
         for thread in threads:
             self.add_loaded(thread)
         if any(self.machine["payload", thread] is not None for thread in threads):
-            yield "the payload that was asked for last is added"
+            yield "the payload that was requested last is added"
 
     def fold(self, block: int) -> Iterator[str | None]:
         stride = 1
@@ -377,13 +378,13 @@ class _Fused:
         count = self.machine["done", 0] + 1
         self.machine.copy(first, ("sums", block), ("sum", first))
         self.machine.write(first, ("done", 0), count, ("done", 0))
-        yield "a block publishes its sum, and counts itself"
+        yield "a block publishes its sum, and increments the count of finished blocks"
         if count < self.blocks:
             return
         for lane in range(self.lanes):
             others = [("sums", other) for other in range(lane, self.blocks, self.lanes)]
             self.machine.write(first + lane, ("sum", first + lane), sum(self.machine[other] for other in others), *others)
-        yield "the last block to end reads the sums of all"
+        yield "the last block to finish reads all sums"
         yield from self.fold(block)
         self.machine.copy(first, ("out", 0), ("sum", first))
         yield "no second launch was needed"

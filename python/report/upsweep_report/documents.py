@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/documents.py: the figures of the documents that upsweep grew from, beside the same rungs measured here.
+# upsweep_report/documents.py: the figures of the documents that upsweep is based on, with measurements.
 from __future__ import annotations
 
 import csv
@@ -14,7 +14,7 @@ from .results import Results, Row, machine_label
 
 
 class Document(NamedTuple):
-    """What was published, on which hardware, and the study of `upsweep bench` that measures the same."""
+    """A published document, its hardware, and the study of `upsweep bench` that measures the same."""
 
     study: str
     title: str
@@ -41,19 +41,19 @@ BALKESEN = Document("balkesen2012", "C. Balkesen, Exercise Session 12, ETH Zuric
 Series = tuple[tuple[str, str, str], ...]
 
 _CLAIM = (
-    "The document says that its scan by hand is as fast as Thrust's, if not faster. Its plot took the least of neighbouring points, "
-    "with Thrust's times among those of the scan by hand, so that the two lines meet whatever was measured. Its own numbers, drawn here, "
-    "meet nowhere: up to {border:,} lists by hand takes {below:.2f} times Thrust's time in the median, beyond that {above:.2f} times, and "
+    "The document says that its scan by hand is as fast as Thrust's, if not faster. Its plot used the minimum of adjacent points, "
+    "with Thrust's times among those of the scan by hand. Therefore the two lines always meet. Its own numbers, drawn here, do not "
+    "meet. Up to {border:,} lists the scan by hand takes {below:.2f} times Thrust's time in the median, beyond that {above:.2f} times, and "
     "single lengths between {least:.2f} and {most:.2f} times."
 )
-_BORDER = 20_010  # lists: of fewer one of the two scans is the faster, of more the other
+_BORDER = 20_010  # lists: one of the two scans is faster for fewer lists, the other for more
 
 _PARALLEL = (
-    "The document says that the parallel algorithm is much faster than the CPU. Without copies it is, of long inputs: Thrust takes less "
-    "time at all lengths above {always:,}, {last:.1f} times less at {length:,}; of 10 lists it takes {short:.0f} times as long."
+    "The document says that the parallel algorithm is much faster than the CPU. Without copies this is true for long inputs. Thrust takes less "
+    "time at all lengths above {always:,}, {last:.1f} times less at {length:,}. For 10 lists it takes {short:.0f} times as long."
 )
 
-# Of each series: what it is called, its column in the file, and the rungs here that do the same.
+# For each series its label, its column in the file, and the equivalent rung.
 _DAS_FIGURES = (
     (
         "Figure 5: one thread, threads in turn, and the CPU",
@@ -93,7 +93,7 @@ _DAS_FIGURES = (
 )
 
 
-# The first report's drawings of threads at work, by the rungs that do the same; and what the second report began with.
+# The first report's drawings of threads, by the equivalent rungs; and the first approaches of the second report.
 DRAWINGS = (
     ("Figure 1: the loop on the CPU", "offsets", "cpu.serial"),
     ("Figure 2: one thread of a GPU", "offsets", "cuda.one_thread"),
@@ -115,19 +115,19 @@ def read(name: str, folder: str = "published") -> list[dict[str, str]]:
 
 
 class Here(NamedTuple):
-    """What one machine measured."""
+    """The measurements of one machine."""
 
     rows: list[Row]
     links: dict[str, dict[str, float]]  # the bandwidth test of each of its GPUs
 
     def of(self, study: str, rung: str) -> list[Row]:
-        """What was timed of a rung in a study, by length; of lists, without those that are known to be adjacent: no document has them."""
+        """The timed rows of a rung in a study, by length; without rows of lists known to be adjacent, which no document has."""
         timed = [row for row in self.rows if (row.study, row.rung, row.input) == (study, rung, None) and row.seconds]
         own = {row.n: row for row in timed}
         return [own[n] for n in sorted(own)]
 
     def by_gpu(self) -> list[Here]:
-        """With the processor's rows and those of one GPU each: two GPUs are two machines."""
+        """The same machine once per GPU, each with the processor's rows: two GPUs count as two machines."""
         gpus = sorted({row.device for row in self.rows} - {"cpu"})
         if len(gpus) < 2:
             return [self]
@@ -141,17 +141,17 @@ class Here(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """A figure of a document: what was published, with what one machine measured beside it."""
+    """A figure of a document: the published data, with the measurements of one machine."""
 
     title: str
     text: str
     figure: dict[str, Any]
-    here: str = ""  # what is to be said of this machine
-    alone: str = "what was published"  # what it is without any machine
+    here: str = ""  # the text about this machine
+    alone: str = "what was published"  # the label of the figure without any machine
 
 
 def machines(results: list[Results]) -> list[Here]:
-    """Every machine that something was measured on; one with several GPUs as often."""
+    """Every machine with measurements; a machine with several GPUs appears once per GPU."""
     found: dict[str, Here] = {}
     for each in results:
         if each.rows:
@@ -162,7 +162,7 @@ def machines(results: list[Results]) -> list[Here]:
 
 
 def charts(results: list[Results]) -> list[Chart]:
-    """The documents' figures, of every machine that was measured; where none was, what was published alone."""
+    """The documents' figures for every measured machine; if there is none, only the published data."""
     apart = machines(results)
     places = [here.label for here in apart]
     made = [_chart(alone, places, each) for alone, *each in zip(_drawn(Here([], {})), *map(_drawn, apart), strict=True)]
@@ -170,7 +170,7 @@ def charts(results: list[Results]) -> list[Chart]:
 
 
 def _chart(alone: Drawn, places: list[str], figures: list[Drawn]) -> Chart:
-    """The machines that have something beside what was published; where there is none, what was published alone."""
+    """A chart with a choice for each machine that has measurements for it; if there is none, only the published data."""
     own = {place: each for place, each in zip(places, figures, strict=True) if each.figure != alone.figure}
     choices = {place: each.figure for place, each in own.items()}
     if not choices and alone.figure["data"]:
@@ -221,7 +221,7 @@ def _own_line(here: Here, study: str, rung: str, number: int) -> list[dict[str, 
 
 
 def _published_ratios(lines: list[dict[str, str]], series: Series) -> dict[str, float]:
-    """What the second of two series takes, over the first."""
+    """The times of the second of two series as multiples of the first."""
     (_, below, _), (_, above, _) = series
     ratios = {int(line["length"]): float(line[above]) / float(line[below]) for line in lines}
     return {
@@ -238,7 +238,7 @@ def _published_ratios(lines: list[dict[str, str]], series: Series) -> dict[str, 
 
 
 def _ratio_here(here: Here, series: Series) -> str:
-    """How the second of two rungs compares with the first, at the lengths that both were measured at."""
+    """How the second of two rungs compares with the first, at the lengths at which both were measured."""
     (_, _, below), (_, _, above) = series
     seconds = {row.n: row.seconds for row in here.of(DAS.study, below)}
     ratios = [row.seconds / seconds[row.n] for row in here.of(DAS.study, above) if row.n in seconds]
@@ -257,11 +257,11 @@ def _biswas(here: Here) -> Drawn:
     figure = {"data": traces, "layout": layout_of("elements", "time", x_type="log", y_type="log")}
     gpu, cpu = ([float(line[column]) for line in lines] for column in ("gtx1080_ms", "i7_6900k_sequential_ms"))
     gains = ", ".join(f"{c / g:.1f} times at {n:,}" for n, g, c in list(zip(lengths, gpu, cpu, strict=True))[-3:])
-    text = f"{BISWAS.source} It says that its GPU is almost twice as fast at larger sizes; its figures: {gains}."
+    text = f"{BISWAS.source} It says that its GPU is almost twice as fast at larger sizes. Its figures: {gains}."
     return Drawn("Scans by length", text, figure)
 
 
-# ------------------------------------------------------------------------------------------------------------ subset sums
+# ---------------------------------------------------------------------------------------------------------- subset sums
 
 
 SUBSET_SUM_RUNGS = {
@@ -297,7 +297,7 @@ def _aubanel(here: Here) -> Drawn:
     return Drawn("Subset sums", text, bars(series, "time", log=True), said)
 
 
-# ------------------------------------------------------------------------------------------------------------- SELECT SUM
+# ----------------------------------------------------------------------------------------------------------- SELECT SUM
 
 SELECT_SUM = {
     "cpu_only": "cpu.serial",
@@ -312,7 +312,7 @@ SELECT_SUM = {
 
 
 def _balkesen(here: Here) -> list[Drawn]:
-    """In all, the copies, and the kernel with what the host adds up."""
+    """The total time, the copies, and the kernel with the sum on the host."""
     lines = read("balkesen2012_select_sum.csv")
     variants = [line["variant"] for line in lines]
     steps = (
@@ -338,7 +338,7 @@ def _balkesen(here: Here) -> list[Drawn]:
 
 def filtered_sum(here: Here, study: str, seconds: Callable[[Row], float | None]) -> list[tuple[str, float]]:
     """Seconds by the document's variants."""
-    # The last variant is the one before it with pinned memory.
+    # The last variant is the previous one with pinned memory.
     rungs = SELECT_SUM | ({"pinned": SELECT_SUM["occupancy"]} if study.endswith("-pinned") else {})
     found = [(variant, seconds(row)) for variant, rung in rungs.items() for row in here.of(study, rung)]
     return [(variant, value) for variant, value in found if value]
@@ -365,7 +365,7 @@ def _bandwidth(here: Here) -> Drawn:
 
 
 def _counters(here: Here) -> Drawn:
-    """What a profiler said of a kernel then, and the runtime says now."""
+    """A kernel's properties, as the document's profiler reported them and as the runtime reports them here."""
     published = published_details()
     series = [
         (
@@ -390,17 +390,15 @@ def _counters(here: Here) -> Drawn:
                     ],
                 )
             )
-    text = (
-        f"{BALKESEN.source} What the compiler made of its kernel with two loads, and how many of them a multiprocessor holds."
-    )
+    text = f"{BALKESEN.source} Registers and shared memory of its kernel with two loads, as compiled, and its occupancy."
     return Drawn("Registers, shared memory and occupancy", text, bars(series, "", log=True))
 
 
 COUNTED_ON = "NVIDIA H200"
 
-# What the document's profiler counted: what that is, its name in the file, the rung that does the same, and its counter in ncu.
+# The counts of the document's profiler: label, name in the file, the equivalent rung, and its counter in ncu.
 COUNTERS = (
-    ("serialized accesses, neighbours added", "selectandsum warp serialize", "cuda.interleaved", "shared_bank_conflicts"),
+    ("serialized accesses, adjacent values added", "selectandsum warp serialize", "cuda.interleaved", "shared_bank_conflicts"),
     ("serialized accesses, halves added", "selectandsumopt1 warp serialize", "cuda.sequential", "shared_bank_conflicts"),
     ("instructions, the tree a loop", "instructions before opt2", "cuda.sequential", "warp_instructions"),
     ("instructions, the last warp unrolled", "instructions after opt2", "cuda.unrolled", "warp_instructions"),
@@ -408,17 +406,17 @@ COUNTERS = (
 
 
 def counted() -> list[dict[str, str]]:
-    """What ncu counted on an H200, a kernel a line."""
+    """The counts of ncu on an H200, one kernel per line."""
     return read("h200_aggregate_counters.csv", "recorded")
 
 
 def counted_of(rung: str, counter: str) -> float:
-    """Of the rung's first kernel."""
+    """The count of the rung's first kernel."""
     return next(float(line[counter]) for line in counted() if line["rung"] == rung)
 
 
 def _profiler(_: Here) -> Drawn:
-    """What a profiler counted then, and ncu on an H200: bench counts nothing, so that no machine has more."""
+    """The counts of the document's profiler, and of ncu on an H200. `upsweep bench` counts nothing, so no other machine has counts."""
     published = published_details()
     series = [
         ("published", [(what, published[name]) for what, name, _, _ in COUNTERS]),
@@ -426,10 +424,10 @@ def _profiler(_: Here) -> Drawn:
     ]
     gains = [" and ".join(f"{values[a][1] / values[a + 1][1]:.1f}" for _, values in series) for a in (0, 2)]
     text = (
-        f"{BALKESEN.source} Its profiler, and ncu of cuda.interleaved, cuda.sequential and cuda.unrolled on an {COUNTED_ON}: {gains[0]} "
+        f"{BALKESEN.source} Its profiler, and ncu for cuda.interleaved, cuda.sequential and cuda.unrolled on an {COUNTED_ON}: {gains[0]} "
         f"times fewer serialized accesses once the tree adds halves, {gains[1]} times fewer instructions once its last warp is unrolled. "
-        "Two profilers do not count the same: compare a step with the one before it. The stepping drawings of cuda.interleaved and "
-        "cuda.sequential show the conflicts of the banks."
+        "Two profilers do not count the same way: compare a step with the one before it. The step-by-step drawings of cuda.interleaved and "
+        "cuda.sequential show the bank conflicts."
     )
     alone = f"what was published, and ncu on an {COUNTED_ON}"
     return Drawn("Profiler counters", text, bars(series, "", log=True), alone=alone)
@@ -445,8 +443,8 @@ def _timeline(here: Here) -> Drawn:
                 lane = name if study == "pinned" else f"{name} {span['stream'] + 1}"
                 lanes.append((lane, span["what"], span["begin_s"], span["end_s"]))
     text = (
-        f"{BALKESEN.source} It draws how copies and kernels overlap in several streams, and gives no figures. Here the steps of one run of "
-        f"{rung} from pinned memory, in one stream and in four: the link sends one chunk at a time, kernels run while it sends the next."
+        f"{BALKESEN.source} It draws how copies and kernels overlap in several streams, and contains no figures. Here are the steps of one run of "
+        f"{rung} from pinned memory, in one stream and in four. The link sends one chunk at a time, and kernels run while it sends the next."
     )
     one, several = (here.of(f"{BALKESEN.study}-{study}", rung)[:1] for study in ("pinned", "streams"))
     said = ""
@@ -455,11 +453,11 @@ def _timeline(here: Here) -> Drawn:
     return Drawn("Timeline of one stream and of several", text, spans(lanes), said)
 
 
-# ------------------------------------------------------------------------------------------------------ the scan tutorial
+# ---------------------------------------------------------------------------------------------------- the scan tutorial
 
 
 def _tutorial(here: Here) -> Drawn:
-    """Its plot: time by length; its text has no figures to draw beside it."""
+    """The tutorial's plot: time by length. Its text contains no figures to draw next to the measurements."""
     rungs = (
         "cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cuda.hillis_steele_global", "cuda.blelloch",
         "cuda.shuffle", "cuda.thrust", "cuda.lookahead",
@@ -475,12 +473,12 @@ def _tutorial(here: Here) -> Drawn:
 
 
 def _length(n: int) -> str:
-    """ "2^20", or all digits of what is no power of two."""
+    """ "2^20", or all digits of a number that is not a power of two."""
     return f"2^{n.bit_length() - 1}" if n.bit_count() == 1 else f"{n:,}"
 
 
 def _predictions(here: Here) -> Drawn:
-    """What threads, vectors and both gain over the loop: as the tutorial predicts it, and as measured."""
+    """The gain of threads, vectors and both over the loop: the tutorial's predictions and the measurements."""
     cases = [(line["case"], float(line["predicted_speedup"])) for line in read("scan_tutorial_predictions.csv")]
     vectors = next(value for case, value in cases if case.startswith("SIMD") and "threads" not in case)
     own = scans_by_threads(here)
@@ -498,16 +496,16 @@ def _predictions(here: Here) -> Drawn:
         if times:
             traces.append(plain_line(f"{rung}, here", sorted(times), [times[count] for count in sorted(times)], number))
     text = (
-        "Parallel Prefix Scan, a tutorial: p threads scan a block each and then add what came before it, which gains p²/(2p − 1), "
-        f"{two_passes(2):.2f} of two and {two_passes(6):.2f} of six; vectors gain {vectors:g}, and both together the product. It counts "
-        "additions. From memory both passes read and write every element, so that memory is the limit, whatever adds."
+        "Parallel Prefix Scan, a tutorial: p threads scan a block each and then add the total of the blocks before it. This gains p²/(2p − 1), "
+        f"{two_passes(2):.2f} for two and {two_passes(6):.2f} for six. Vectors gain {vectors:g}, and both together the product. The tutorial counts "
+        "additions. From memory both passes read and write every element, so memory is the limit, however fast additions are."
     )
     figure = {"data": traces, "layout": layout_of("threads", "times the loop", y_type="log")}
     return Drawn("Predicted and measured speed-ups", text, figure)
 
 
 def scans_by_threads(here: Here) -> list[Row]:
-    """Scans of int32 of one length: of the study of threads, or else the longest, on one thread and on all."""
+    """Scans of int32 of one length: from the study of threads, otherwise the longest, on one thread and on all."""
     timed = [row for row in here.rows if (row.problem, row.type, row.device) == ("scan", "int32", "cpu") and row.seconds]
     own = [row for row in timed if row.study == "threads"] or [row for row in timed if row.study == "sizes"]
     longest = max((row.n for row in own), default=0)
@@ -515,5 +513,5 @@ def scans_by_threads(here: Here) -> list[Row]:
 
 
 def two_passes(threads: int) -> float:
-    """One pass by all threads, and one by all but the first."""
+    """The speed-up of two passes: one by all threads, and one by all but the first."""
     return threads * threads / (2 * threads - 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/drawings.py: the model of an algorithm that is drawn beside a rung, run on a few elements.
+# upsweep_report/drawings.py: runs the model of an algorithm on a few elements, for the drawing next to a rung.
 from __future__ import annotations
 
 from typing import Any
@@ -8,14 +8,14 @@ from . import scans
 from .machine import bank_conflicts, idle
 from .problems import NUMBERS, PROBLEMS, add
 
-BANKS = 8  # of the shared memory that is drawn; a GPU has 32
+BANKS = 8  # of the shared memory in drawings; a GPU has 32
 
-DOCUMENTS = "documents"  # stands for a problem where a document's algorithm is no rung
+DOCUMENTS = "documents"  # used instead of a problem if a document's algorithm is not a rung
 _OF_DOCUMENTS = {"hillis_steele_in_place": lambda: scans.hillis_steele_in_place(NUMBERS[:8], add)}
 
 
 def drawing(problem: str, rung: str) -> dict[str, Any] | None:
-    """What the page steps through: the arrays at first, and for each step its moves, who rests, and the arrays after it."""
+    """The data of a drawing: the initial arrays, and for each step its moves, the idle threads, and the arrays after it."""
     model = _OF_DOCUMENTS.get(rung) if problem == DOCUMENTS else PROBLEMS[problem].model(rung) if problem in PROBLEMS else None
     if model is None:
         return None
@@ -39,7 +39,7 @@ def drawing(problem: str, rung: str) -> dict[str, Any] | None:
 
 
 def _shown(arrays: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Cells as they are drawn: those that hold several values as their text."""
+    """Cells in the form that is drawn: a cell with several values becomes text."""
     return {name: [str(value) if isinstance(value, tuple) else value for value in values] for name, values in arrays.items()}
 
 

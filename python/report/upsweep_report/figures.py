@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/figures.py: the charts of a problem, as plotly draws them: time, fraction of the limit, speed-up, scaling, roofline.
+# upsweep_report/figures.py: a problem's charts for plotly: time, fraction of limit, speed-up, scaling, roofline.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from .problems import PROBLEMS, operations
 from .results import Row
 
-# Colours that people with any colour vision tell apart (Okabe and Ito), and enough of them: rungs beyond repeat them, dashed.
+# Colors that people with any color vision can distinguish (Okabe and Ito). Further rungs repeat them with dashed lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8860B")
 DASHES = ("solid", "dash", "dot")
-_SYMBOLS = ("circle", "diamond", "square")  # and points have these
+_SYMBOLS = ("circle", "diamond", "square")  # the same for points
 
 # An axis of seconds, whose ticks are "10ms", "1µs".
 TIME = {"title": {"text": "time"}, "exponentformat": "SI", "minexponent": 0, "ticksuffix": "s"}
@@ -22,7 +22,7 @@ Value = Callable[[Row], float | None]
 
 
 class Chart(NamedTuple):
-    """What there is to choose from, and plotly's figure for each choice."""
+    """The available choices, and plotly's figure for each choice."""
 
     title: str
     text: str
@@ -30,7 +30,7 @@ class Chart(NamedTuple):
 
 
 def charts(rows: list[Row]) -> list[Chart]:
-    """All charts of a problem for which something was measured."""
+    """All charts of a problem that have data."""
     base = _times_of_first_rungs(rows)
 
     def gain(row: Row) -> float | None:
@@ -43,9 +43,9 @@ def charts(rows: list[Row]) -> list[Chart]:
     return [chart for chart in made if chart.choices]
 
 
-# What rungs are compared with, where that is no copy of as many bytes.
+# The limits with which rungs are compared, where this is not a copy of the same number of bytes.
 _LIMITS = {
-    "filtered-sum": "a read of as many",
+    "filtered-sum": "a read of the same size",
     "subset-sum": "a copy of the bitmap for each item, which upper rungs do not make,",
 }
 
@@ -55,24 +55,24 @@ def _seconds(row: Row) -> float | None:
 
 
 def _values(problem: str, gain: Value) -> list[tuple[str, str, Value, dict[str, Any]]]:
-    """What is drawn of each rung: its title, what it is, and the axis."""
+    """The values that are drawn for each rung: title, description, value and axis."""
     return [
         (
             "Time",
-            "How long each rung takes; the axis is logarithmic. A band is from the lower to the upper quartile.",
+            "The run time of each rung; the axis is logarithmic. A band is from the lower to the upper quartile.",
             _seconds,
             {**TIME, "type": "log"},
         ),
         (
             "Fraction of the limit",
-            f"Bytes that must be moved, by the rate of {_LIMITS.get(problem, 'a copy of as many')} in the same rounds. "
-            + "Short inputs lie in a cache, where more than 1 is possible.",
+            f"Bytes that must be moved, by the rate of {_LIMITS.get(problem, 'a copy of the same size')} in the same rounds. "
+            + "Short inputs are in a cache, where more than 1 is possible.",
             lambda row: row.of_limit,
             {"title": {"text": "of the limit"}, "rangemode": "tozero"},
         ),
         (
             "Speed-up",
-            "Over the first rung of the ladder, at the lengths at which that one was timed: it is skipped where it would take too long.",
+            "The speed-up over the first rung of the ladder, at the lengths at which that rung was timed. It is skipped if it would take too long.",
             gain,
             {"title": {"text": "times"}, "type": "log", "nticks": 4},
         ),
@@ -87,7 +87,7 @@ def _style(number: int) -> dict[str, Any]:
 
 
 def _by(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
-    """Rows by a key, in the order that the keys come."""
+    """Groups rows by a key, in the order of the keys' first rows."""
     found: dict[Any, list[Row]] = {}
     for row in rows:
         found.setdefault(key(row), []).append(row)
@@ -104,7 +104,7 @@ def _case(row: Row) -> tuple[str, str, str, int]:
 
 
 def _times_of_first_rungs(rows: list[Row]) -> dict[tuple[str, str, str, int], float]:
-    """Of each case: how long the lowest step takes, of all that there are at its place. Rows are in the order of the ladder."""
+    """For each case, the time of the lowest step of all steps at its place. Rows are in the order of the ladder."""
     steps = [row for row in rows if row.kind == "step"]
     firsts: dict[tuple[str, str], str] = {}
     for row in steps:
@@ -116,18 +116,18 @@ def _layout(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
     return {
         "xaxis": {"automargin": True, **x, "title": {"standoff": 4, **x.get("title", {})}},
         "yaxis": {"automargin": True, **y, "title": {"standoff": 8, **y.get("title", {})}},
-        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"},  # below all labels, however long
+        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"},  # below all labels
         "margin": {"l": 50, "r": 10, "t": 34, "b": 10},
         "hovermode": "closest",
     }
 
 
-# Studies of one rung after the other on an input, of one length or many. Of one length they are bars.
+# Studies of one rung after the other on inputs of one length or of many. One length is drawn as bars.
 _OF_INPUTS = ("sizes", "lists", "types", "groups")
 
 
 def _over_sizes(rows: list[Row], title: str, text: str, value: Value, axis: dict[str, Any]) -> Chart:
-    """Lines by length; of times with a band."""
+    """Lines by length; times with a band."""
     choices = {}
     timed = [row for row in rows if row.study in _OF_INPUTS and value(row) is not None]
     for place, there in _by(timed, _place).items():
@@ -145,7 +145,7 @@ def _over_sizes(rows: list[Row], title: str, text: str, value: Value, axis: dict
 
 
 def _by_rung(rows: list[Row], title: str, text: str, value: Value, axis: dict[str, Any]) -> Chart:
-    """Bars, a choice for each instance: of a problem whose instances are more than a length."""
+    """Bars with a choice for each instance, for a problem whose instances have more parameters than a length."""
     choices = {}
     timed = [row for row in rows if row.study != "threads" and value(row) is not None]
     for (place, _), there in _by(timed, lambda row: (_place(row), row.n)).items():
@@ -154,14 +154,14 @@ def _by_rung(rows: list[Row], title: str, text: str, value: Value, axis: dict[st
 
 
 def _bar_choice(place: str, rows: list[Row], value: Value, axis: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Bars of one instance, of each rung the last that was measured."""
+    """Bars of one instance, with the last measurement of each rung."""
     last = {row.rung: value(row) for row in rows}
     bar = _bars_of(list(last.items()))
     return {f"{place}, {rows[0].n:,}": {"data": [bar], "layout": _layout(axis, {"autorange": "reversed"})}}
 
 
 def _bars_of(values: list[tuple[str, float | None]]) -> dict[str, Any]:
-    """A bar from the left for each name, in a colour of its own."""
+    """A horizontal bar for each name, each in a different color."""
     return {
         "type": "bar",
         "orientation": "h",
@@ -214,7 +214,7 @@ def _over_threads(rows: list[Row]) -> Chart:
         if traces:
             counts = sorted({row.threads for row in there})
             ideal = [count / counts[0] for count in counts]
-            traces.append({**_line("as many times as threads", counts, ideal, 6), "mode": "lines", "opacity": 0.5})
+            traces.append({**_line("proportional to threads", counts, ideal, 6), "mode": "lines", "opacity": 0.5})
             choices[f"{place}, {n:,}"] = {
                 "data": traces,
                 "layout": _layout(
@@ -222,17 +222,17 @@ def _over_threads(rows: list[Row]) -> Chart:
                     {"title": {"text": "times"}, "type": "log", "nticks": 4},
                 ),
             }
-    text = f"How many times as fast with more threads, over the fewest that were measured. {_ONE_GPU}"
+    text = f"The speed-up with more threads, over the smallest measured number of threads. {_ONE_GPU}"
     return Chart("Scaling", text, choices)
 
 
-# What is no memory: the link, and what several threads are compared with.
+# Excludes rows that are not limited by memory: those of the link, and comparisons of several numbers of threads.
 def _is_roofed(row: Row) -> bool:
     moves = row.study != "threads" and "transfer" not in row.details
     return bool(moves and row.rate and row.limit and operations(row))
 
 
-_ONE_GPU = "Rungs run on one GPU; what several do together is in docs/scaling.md."
+_ONE_GPU = "Rungs run on one GPU; docs/scaling.md describes several GPUs."
 
 
 class NotDrawn(NamedTuple):
@@ -241,7 +241,7 @@ class NotDrawn(NamedTuple):
 
 
 def scaling_not_drawn(rows: list[Row]) -> NotDrawn | None:
-    """Where a processor that something was measured on has no chart of scaling, or there was none."""
+    """The reason why a measured processor has no chart of scaling; None if each has one."""
     scaled = {machine for machine, own in _by(rows, lambda row: row.machine).items() if _over_threads(own).choices}
     missing = [row.machine for row in rows if row.device == "cpu" and row.machine not in scaled]
     if scaled and not missing:
@@ -249,14 +249,14 @@ def scaling_not_drawn(rows: list[Row]) -> NotDrawn | None:
     where = "; ".join(dict.fromkeys(missing)) or "any processor"
     problem = rows[0].problem
     return NotDrawn(
-        f"There is no chart of scaling of {where}: its study of threads was not run, which a quick run leaves out, or on one number of "
-        f"threads only. {_ONE_GPU} On a machine of several threads this runs it:",
+        f"There is no chart of scaling of {where}: its study of threads was not run, which a quick run omits, or it ran on only one number of "
+        f"threads. {_ONE_GPU} On a machine of several threads this command runs it:",
         f"upsweep bench {problem} -o {problem}.json",
     )
 
 
 def _roofline(rows: list[Row]) -> Chart:
-    """Operations in a second against operations for each byte: of each rung the longest of every input, below what memory gives."""
+    """Operations per second against operations per byte: for each rung the longest of every input, below the memory bandwidth."""
     choices = {}
     for place, there in _by(filter(_is_roofed, rows), lambda row: row.place).items():
         of_rungs = _by(there, lambda row: row.rung)
@@ -266,43 +266,43 @@ def _roofline(rows: list[Row]) -> Chart:
         PROBLEMS[problem].work.what for problem in dict.fromkeys(row.problem for row in rows) if problem in PROBLEMS
     )
     text = (
-        f"To the right are more operations for each byte that must be moved, upwards more of them in a second. Counted: {counted}. "
-        f"Of each rung there is the longest of every input. {_SLOPES}"
+        f"The x axis is the number of operations for each byte that must be moved, and the y axis operations per second. Operations: {counted}. "
+        f"For each rung there is the longest case of every input. {_SLOPES}"
     )
     return Chart("Roofline", text, choices)
 
 
 _SLOPES = (
-    "The slopes are what the memory gives: the rate of a copy, and of a read where one was measured, in the same rounds as the longest "
-    "input; where that lies in a cache, so do they. A point on a slope is at that limit; one above it is of data in a cache, or of a rung "
-    "that moves fewer bytes than are counted. There is no flat roof: no rate of arithmetic alone was measured."
+    "The slopes are the memory bandwidth: the rate of a copy, and of a read if one was measured, in the same rounds as the longest "
+    "input. If that input is in a cache, so are they. A point on a slope is at that limit. A point above it has data in a cache, or a rung "
+    "that moves fewer bytes than are counted. There is no flat roof, because no pure rate of arithmetic was measured."
 )
 
 
 def roofline_of_all(rows: list[Row]) -> Chart:
-    """The roofline of each machine and GPU with all problems on it, each by the rung that is fastest at its longest input."""
+    """The roofline of each machine and GPU with all problems, each by the rung that is fastest at its longest input."""
     choices = {}
     for place, there in _by(filter(_is_roofed, rows), lambda row: row.place).items():
         by_problem = _by(there, lambda row: row.problem)
         points = {problem: [min(own, key=lambda row: (-row.n, row.seconds))] for problem, own in by_problem.items()}
         choices[place] = _under_roofs(points, lambda row: f"{row.rung}, {_place(row).removeprefix(f'{row.place}, ')}")
     text = (
-        "Each problem at its longest input, by the rung that was fastest there. How far to the right it lies is its own: the operations that "
-        f"it takes for each byte that it must move, counted as its own roofline says. How high it can be is the machine's. {_SLOPES}"
+        "Each problem at its longest input, by the rung that was fastest there. Its x position is a property of the problem: the operations that "
+        f"it needs for each byte that it must move, counted as in its own roofline. Its maximum height is a property of the machine. {_SLOPES}"
     )
     return Chart("All problems under one roof", text, choices)
 
 
 def _longest(rows: list[Row], key: Callable[[Row], Any]) -> list[Row]:
-    """By each key; of several the last that was measured."""
+    """The longest row for each key; of several the last that was measured."""
     return [max(reversed(same), key=lambda row: row.n) for same in _by(rows, key).values()]
 
 
-_ROOF = "#7F7F7F"  # seen on light and dark ground
+_ROOF = "#7F7F7F"  # visible on a light and on a dark background
 
 
 def _under_roofs(points: dict[str, list[Row]], said: Callable[[Row], str]) -> dict[str, Any]:
-    """Points by name, below the rates that the memory had when the most bytes of them were moved."""
+    """Points by name, below the memory bandwidth that was measured with the point that moves the most bytes."""
     rows = [row for own in points.values() for row in own]
     intensities = [_intensity(row) for row in rows]
     ends = [min(intensities) / 4, max(intensities) * 4]
@@ -340,7 +340,7 @@ def _points(name: str, rows: list[Row], number: int, said: Callable[[Row], str])
 
 
 def _copied(row: Row) -> float:
-    """The bytes of the copy that was timed beside a row: of subset-sum it is one of the bitmap, whatever the items."""
+    """The bytes of the copy that was timed with a row: for subset-sum one bitmap, whatever the number of items."""
     return row.bytes / row.n if row.problem == "subset-sum" else row.bytes
 
 
@@ -349,16 +349,16 @@ def _intensity(row: Row) -> float:
 
 
 def plain_line(name: str, x: list[Any], y: list[Any], number: int, dash: str = "solid") -> dict[str, Any]:
-    """A line among others; the same number is the same colour."""
+    """A line among others; the same number has the same color."""
     line = _line(name, x, y, number)
     return {**line, "line": {**line["line"], "dash": dash}, "marker": {"size": 5 if dash == "solid" else 3}}
 
 
 def bars(series: list[tuple[str, list[tuple[str, float]]]], title: str, log: bool, order: Sequence[str] = ()) -> dict[str, Any]:
-    """Bars of each name and value of each series, the first name at the top; `order`: of names, where not every series has all."""
+    """Bars of each name and value of each series, the first name at the top; `order`: all names, if not every series has them."""
     broken = [
         (name, [(what.replace(", ", ",<br>"), value) for what, value in values]) for name, values in series
-    ]  # to be narrow
+    ]  # narrower labels
     data = [
         {
             "type": "bar",
@@ -372,14 +372,14 @@ def bars(series: list[tuple[str, list[tuple[str, float]]]], title: str, log: boo
     ]
     layout = layout_of(title, "", x_type="log" if log else "linear")
     there = list(dict.fromkeys(what for _, values in broken for what, _ in values))
-    names = [what for what in order if what in there] or there  # others would leave gaps
+    names = [what for what in order if what in there] or there  # other names would leave gaps
     layout["xaxis"]["nticks"] = 6
     layout["yaxis"] |= {"categoryorder": "array", "categoryarray": names, "range": [len(names) - 0.5, -0.5]}
     return {"data": data, "layout": {**layout, "height": 200 + 20 * len(series) + 9 * len(names) * len(series)}}
 
 
 def spans(lanes: list[tuple[str, str, float, float]]) -> dict[str, Any]:
-    """From when to when (seconds) what happened in which lane, the first lane at the top."""
+    """Spans of time (begin and end in seconds) by lane, the first lane at the top."""
     data = []
     for number, what in enumerate(dict.fromkeys(what for _, what, _, _ in lanes)):
         own = [(lane, begin, end) for lane, kind, begin, end in lanes if kind == what]
@@ -400,7 +400,7 @@ def spans(lanes: list[tuple[str, str, float, float]]) -> dict[str, Any]:
 
 
 def layout_of(x: str, y: str, x_type: str | None = None, y_type: str | None = None) -> dict[str, Any]:
-    """Axes by their titles, of which "time" is one of seconds."""
+    """Axes by their titles; "time" is an axis of seconds."""
 
     def axis(title: str, kind: str | None) -> dict[str, Any]:
         named = TIME if title == TIME["title"]["text"] else {"title": {"text": title}}
@@ -410,6 +410,6 @@ def layout_of(x: str, y: str, x_type: str | None = None, y_type: str | None = No
 
 
 def groups_of(rows: list[Row]) -> list[tuple[str, list[Row]]]:
-    """Rows of a table by where they were measured."""
+    """Groups the rows of a table by the place where they were measured."""
     ordered = sorted(rows, key=lambda row: (_place(row), row.n))
     return [(place, list(there)) for place, there in groupby(ordered, _place)]

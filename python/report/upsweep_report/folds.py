@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/folds.py: how reductions of an array move data, on threads, in vectors and in shared memory, as models.
+# upsweep_report/folds.py: models of reductions of an array, on threads, in vectors and in shared memory.
 from __future__ import annotations
 
 from typing import Any
 
 from .machine import Machine, Operator, Trace, equal_shares, passing_none
 
-# -------------------------------------------------------------------------------------------------------------- on a CPU
+# ------------------------------------------------------------------------------------------------------------- on a CPU
 
 
 def fold_one(x: list[Any], op: Operator) -> Trace:
@@ -15,7 +15,7 @@ def fold_one(x: list[Any], op: Operator) -> Trace:
     with machine.step("the first element is the total so far"):
         machine.copy(0, ("total", 0), ("x", 0))
     for i in range(1, len(x)):
-        with machine.step(f"element {i} is added, once the addition before has ended"):
+        with machine.step(f"element {i} is added, once the previous addition has ended"):
             machine.fold(0, ("total", 0), op, ("total", 0), ("x", i))
     return machine.trace("total")
 
@@ -38,9 +38,9 @@ def fold_threads(x: list[Any], op: Operator, threads: int = 4) -> Trace:
 
 
 def fold_vectors(x: list[Any], op: Operator, threads: int = 1, lanes: int = 4, vectors: int = 4) -> Trace:
-    """`cpu.simd` of reduce, and with more threads `cpu.simd_threads`: a total in each lane of a vector, none of which waits for another.
+    """`cpu.simd` of reduce, with more threads `cpu.simd_threads`: one total per lane of a vector; no lane waits for another.
 
-    Threads take block after block, of so many vectors; the rung keeps four vectors of totals. The operator must commute.
+    Threads take one block of `vectors` vectors after the other; the rung keeps four vectors of totals. The operator must commute.
     """
     n, length = len(x), lanes * vectors
     blocks = [range(begin, min(begin + length, n)) for begin in range(0, n, length)]
@@ -58,7 +58,7 @@ def fold_vectors(x: list[Any], op: Operator, threads: int = 1, lanes: int = 4, v
 
 
 def _fold_blocks_by_vectors(machine: Machine, op: Operator, blocks: list[tuple[int, range]], lanes: int) -> None:
-    """A block by each of some threads, to the last of its lanes that has any."""
+    """Folds one block per thread into the last of the thread's lanes that has a value."""
     for k in range(0, max(len(block) for _, block in blocks), lanes):
         with machine.step("the next vector is added: an addition for each lane, all at once" if k else "a vector is loaded"):
             for thread, block in blocks:
@@ -78,11 +78,11 @@ def _fold_blocks_by_vectors(machine: Machine, op: Operator, blocks: list[tuple[i
         stride *= 2
 
 
-# -------------------------------------------------------------------------------------------------------------- on a GPU
+# ------------------------------------------------------------------------------------------------------------- on a GPU
 
 
 def interleaved(x: list[Any], op: Operator) -> Trace:
-    """`cuda.interleaved`: pairs at distance 1, 2, 4, …, by neighbouring threads, whose words are ever further apart."""
+    """`cuda.interleaved`: pairs at distance 1, 2, 4, …, by adjacent threads, whose words are further and further apart."""
     n = len(x)
     machine = Machine(n, shared=x)
     stride = 1
@@ -95,21 +95,21 @@ def interleaved(x: list[Any], op: Operator) -> Trace:
 
 
 def sequential(x: list[Any], op: Operator) -> Trace:
-    """`cuda.sequential`: thread t adds value t + half: neighbouring words; the operator must commute."""
+    """`cuda.sequential`: thread t adds value t + half: adjacent words; the operator must commute."""
     machine = Machine(len(x), shared=x)
     _halves(machine, op, [range(len(x))], 1)
     return machine.trace("shared")
 
 
 def unrolled(x: list[Any], op: Operator) -> Trace:
-    """`cuda.unrolled`: halves, until what is left is two values for each lane of a warp; that warp needs no barrier."""
+    """`cuda.unrolled`: halves, until two values per lane of a warp are left; that warp needs no barrier."""
     machine = Machine(len(x), shared=x)
     _halves_unrolled(machine, op, [range(len(x))])
     return machine.trace("shared")
 
 
 def two_loads(x: list[Any], op: Operator, threads: int = 8) -> Trace:
-    """`cuda.two_loads`: every thread adds two elements as it loads them, so that none is idle then; the operator must commute."""
+    """`cuda.two_loads`: every thread adds two elements as it loads them, so that no thread is idle then; the operator must commute."""
     blocks = -(-len(x) // (2 * threads))
     machine = Machine(blocks * threads, x=x, shared=[None] * (blocks * threads), sums=[None] * blocks)
     sum_blocks(machine, op, ("x", "sums"), list(range(blocks)), threads)
@@ -119,7 +119,7 @@ def two_loads(x: list[Any], op: Operator, threads: int = 8) -> Trace:
 def sum_blocks(
     machine: Machine, op: Operator, arrays: tuple[str, str], blocks: list[int], threads: int, text: str = ""
 ) -> None:
-    """The kernel of `cuda.two_loads`: from one array into a sum for each of some blocks, which are in flight together."""
+    """The kernel of `cuda.two_loads`: folds one array into a sum for each of some blocks, which run at the same time."""
     op = passing_none(op)
     source, sums = arrays
     own = [range(place * threads, (place + 1) * threads) for place in range(len(blocks))]
@@ -140,7 +140,7 @@ def sum_blocks(
 
 
 def _halves(machine: Machine, op: Operator, blocks: list[range], last: int) -> None:
-    """Of the values of some blocks in shared memory, equally many, `last` are left of each."""
+    """Folds the values of some blocks in shared memory, the same number per block, until `last` are left of each."""
     length = len(blocks[0])
     while length > last:
         half = -(-length // 2)
@@ -152,11 +152,11 @@ def _halves(machine: Machine, op: Operator, blocks: list[range], last: int) -> N
 
 
 def _halves_unrolled(machine: Machine, op: Operator, blocks: list[range], lanes: int = 4) -> None:
-    """All lanes of the last warp add, as no branch says which need not. What is more than a power of two is added first."""
+    """All lanes of the last warp add, because there is no branch. Values beyond a power of two are added first."""
     length = len(blocks[0])
     power = 1 << (length.bit_length() - 1)
     if power < length:
-        with machine.step(f"what is more than {power} values, a power of two, is added first"):
+        with machine.step(f"values beyond {power}, a power of two, are added first"):
             for block in blocks:
                 for cell in block[: length - power]:
                     machine.fold(cell, ("shared", cell), op, ("shared", cell), ("shared", cell + power))
@@ -176,9 +176,10 @@ def _halves_unrolled(machine: Machine, op: Operator, blocks: list[range], lanes:
 def _fold_lanes(
     machine: Machine, op: Operator, array: str, warps: list[range], text: str, own: list[int] | None = None
 ) -> None:
-    """Of every warp lane 0 ← all lanes in order. All lanes add that have one `stride` further up, whether it is of use or not.
+    """Computes lane 0 ← all lanes in order, for every warp. Every lane adds if there is a lane `stride` further up, even if its sum is not
+    needed.
 
-    `own`: the thread of each warp's first cell, where that is not the cell's number.
+    `own`: the thread of each warp's first cell, if that is not the cell's number.
     """
     stride = 1
     while stride < max(len(warp) for warp in warps):
@@ -191,8 +192,8 @@ def _fold_lanes(
 
 
 def _fold_warps(machine: Machine, op: Operator, array: str, warps: list[range], blocks: int = 1) -> None:
-    """Warps' totals, each in its lane 0, to the first of each block's cells of the array `total`."""
-    with machine.step("lane 0 of each warp puts its total into shared memory"):
+    """Folds the warps' totals, each in its lane 0, into the first of each block's cells of the array `total`."""
+    with machine.step("lane 0 of each warp writes its total to shared memory"):
         for number, warp in enumerate(warps):
             machine.copy(warp[0], ("total", number), (array, warp[0]))
     each = -(-len(warps) // blocks)
@@ -203,20 +204,20 @@ def _fold_warps(machine: Machine, op: Operator, array: str, warps: list[range], 
 
 
 def shuffle_rows(x: list[Any], op: Operator, warps: int = 2, lanes: int = 4) -> Trace:
-    """`reduce`'s `cuda.shuffle`: a warp folds one row of neighbouring elements after the other, in order: no need to commute."""
+    """`reduce`'s `cuda.shuffle`: a warp folds one row of adjacent elements after the other, in order: it need not commute."""
     n = len(x)
     share = -(-n // (warps * lanes)) * lanes
     shares = [range(begin, min(begin + share, n)) for begin in range(0, n, share)]
     machine = Machine(warps * lanes, x=x, row=[None] * (warps * lanes), sofar=[None] * (warps * lanes), total=[None] * warps)
     for first in range(0, share, lanes):
         rows = [own[first : first + lanes] for own in shares]
-        with machine.step("every warp reads a row of neighbouring elements, one for each lane"):
+        with machine.step("every warp reads a row of adjacent elements, one for each lane"):
             for warp, row in enumerate(rows):
                 for lane, i in enumerate(row):
                     machine.copy(warp * lanes + lane, ("row", warp * lanes + lane), ("x", i))
         held = [range(warp * lanes, warp * lanes + len(row)) for warp, row in enumerate(rows)]
         _fold_lanes(machine, op, "row", held, "every warp folds its row")
-        with machine.step("lane 0 adds the row to what it has"):
+        with machine.step("lane 0 adds the row to its total"):
             for warp, row in enumerate(rows):
                 cell = warp * lanes
                 if first == 0:
@@ -228,7 +229,7 @@ def shuffle_rows(x: list[Any], op: Operator, warps: int = 2, lanes: int = 4) -> 
 
 
 def shuffle_strides(x: list[Any], op: Operator, threads: int = 8, lanes: int = 4) -> Trace:
-    """`filtered-sum`'s `cuda.shuffle`: a thread adds elements a stride of all threads apart; shuffles once, at the end. It must commute."""
+    """`filtered-sum`'s `cuda.shuffle`: a thread adds elements at a stride of all threads, then shuffles once. The operator must commute."""
     n = len(x)
     threads = min(threads, n)
     machine = Machine(threads, x=x, register=[None] * threads, total=[None] * -(-threads // lanes))
@@ -249,7 +250,7 @@ def shuffle_strides(x: list[Any], op: Operator, threads: int = 8, lanes: int = 4
 
 
 def one_kernel(x: list[Any], op: Operator, blocks: int = 2, warps: int = 2, lanes: int = 2) -> Trace:
-    """`cuda.one_kernel` of reduce: long shares by warps, shuffles once, and the last block to end folds the sums of all. It must commute.
+    """`cuda.one_kernel` of reduce: long shares by warps, shuffles once, and the last block to finish folds all sums. It must commute.
 
     A lane of the rung reads 16 bytes at a time, with four such loads in flight.
     """
@@ -261,8 +262,8 @@ def one_kernel(x: list[Any], op: Operator, blocks: int = 2, warps: int = 2, lane
     totals: dict[str, list[Any]] = {"total": [None] * (blocks * warps), "sums": [None] * blocks, "done": [0], "out": [None]}
     machine = Machine(threads, x=x, register=[None] * threads, **totals)
     for k in range(0, max(len(share) for share in shares), lanes):
-        what = "adds one to its register" if k else "takes one"
-        with machine.step(f"every warp reads a row of its own share, neighbouring elements: each lane {what}"):
+        what = "adds one to its register" if k else "reads one"
+        with machine.step(f"every warp reads a row of its share, adjacent elements: each lane {what}"):
             for warp, share in enumerate(shares):
                 for lane, i in enumerate(share[k : k + lanes]):
                     register = ("register", warp * lanes + lane)
@@ -278,11 +279,13 @@ def one_kernel(x: list[Any], op: Operator, blocks: int = 2, warps: int = 2, lane
             machine.copy(0, ("out", 0), ("total", 0))
         return machine.trace("out")
     for block in range(blocks):
-        with machine.step("a block writes its sum, and counts itself" + (": the last one" if block == blocks - 1 else "")):
+        with machine.step(
+            "a block writes its sum, and increments a counter" + (": the last one" if block == blocks - 1 else "")
+        ):
             machine.copy(block * warps * lanes, ("sums", block), ("total", block * warps))
             machine.write(block * warps * lanes, ("done", 0), machine["done", 0] + 1, ("done", 0))
     first = (blocks - 1) * warps * lanes
-    with machine.step("the threads of the block that was last read the sums of all"):
+    with machine.step("the threads of the last block read all sums"):
         for block in range(blocks):
             machine.copy(first + block, ("register", first + block), ("sums", block))
     _fold_lanes(machine, op, "register", [range(first, first + blocks)], "they fold them in order")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/groups.py: how the rungs of group-by find equal keys and fold their values, as models on a few rows.
+# upsweep_report/groups.py: models of the rungs of group-by on a few rows: how they find equal keys and fold values.
 #
-# A hash is the key itself here: a partition or a slot is the key modulo how many there are, so that anyone can follow it. Groups
-# are put in the order of their first rows, which tables keep beside what is drawn of them.
+# A hash is the key itself here, so that it is easy to follow: a partition or a slot is the key modulo their number.
+# Groups are put in the order of their first rows, which tables store in addition to what is drawn.
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from .machine import Cell, Machine, Operator, Trace, equal_shares
 
 
 class Keyed(NamedTuple):
-    """A key and what has come of its values so far, or a row of it: a cell."""
+    """A cell with a key and the fold of its values so far, or with a row."""
 
     key: int
     value: Any
@@ -24,20 +24,20 @@ class Keyed(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A row, or what another table has of a key: what a table takes in."""
+    """An input of a table: a row, or another table's fold of a key."""
 
     group: Keyed
-    row: int  # the first one of it
+    row: int  # its first row
     sources: tuple[Cell, ...]
 
 
 class _Found(NamedTuple):
-    """A group that is done, and the thread that writes it."""
+    """A group that is complete, and the thread that writes it."""
 
     thread: int
     cell: Cell
     group: Keyed
-    row: int  # its first one
+    row: int  # its first row
 
 
 def _row(keys: list[int], x: list[Any], i: int) -> _Entry:
@@ -45,19 +45,19 @@ def _row(keys: list[int], x: list[Any], i: int) -> _Entry:
 
 
 def _put_in_order(machine: Machine, found: list[_Found]) -> Trace:
-    """The last steps of most rungs, and the run that they end."""
+    """Runs the last steps of most rungs, and returns the trace."""
     ordered = sorted(each.row for each in found)
     with machine.step("every group sets the bit of its first row"):
         for each in found:
             machine.write(each.thread, ("begins", each.row), 1, each.cell)
-    with machine.step("how many bits are set before that row says where the group goes: no sort"):
+    with machine.step("the number of bits that are set before that row is the group's place: no sort"):
         for each in found:
             machine.write(each.thread, ("groups", ordered.index(each.row)), each.group, each.cell, ("begins", each.row))
     return machine.trace("groups")
 
 
 def _put_in_order_at_once(machine: Machine, found: list[_Found]) -> Trace:
-    """The same without an array of the bits, where there are many others."""
+    """Does the same as _put_in_order without an array of the bits, for models with many other arrays."""
     ordered = sorted(each.row for each in found)
     with machine.step("groups are put in the order of their first rows, by a bit for each row"):
         for each in found:
@@ -66,15 +66,15 @@ def _put_in_order_at_once(machine: Machine, found: list[_Found]) -> Trace:
 
 
 def _machine(threads: int, keys: list[int], x: list[Any], **arrays: list[Any]) -> Machine:
-    """With the arrays that all have: rows at first, and in the end bits of first rows and groups."""
+    """A machine with the arrays that all models have: rows as input, and at the end bits of first rows and groups."""
     return Machine(threads, keys=keys, x=x, **arrays, begins=[0] * len(keys), groups=[None] * len(set(keys)))
 
 
-# ----------------------------------------------------------------------------------------------- tables of one thread each
+# -------------------------------------------------------------------------------------------- tables of one thread each
 
 
 class _Table:
-    """A table that one thread at a time folds into: cells of an array from `first` on, in the order in which keys come."""
+    """A table that one thread at a time folds into: cells of an array starting at `first`, in the order of the keys' first rows."""
 
     def __init__(self, machine: Machine, op: Operator, array: str, first: int = 0):
         self._machine, self._op, self._array, self._first = machine, op, array, first
@@ -102,7 +102,7 @@ class _Table:
 
 
 def map_one(keys: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cpu.serial`: one map, which gives each new key the next number."""
+    """`cpu.serial`: one map, which numbers keys in the order of their first rows."""
     machine = Machine(1, keys=keys, x=x, groups=[None] * len(set(keys)))
     table = _Table(machine, op, "groups")
     for i, key in enumerate(keys):
@@ -119,7 +119,7 @@ def map_stretches(keys: list[int], x: list[Any], op: Operator, threads: int = 3)
     machine = Machine(threads, keys=keys, x=x, tables=[None] * (threads * capacity), groups=[None] * len(set(keys)))
     tables = [_Table(machine, op, "tables", thread * capacity) for thread in range(threads)]
     for k in range(max(len(work_unit) for work_unit in work_units)):
-        with machine.step("every thread folds its work unit into a table of its own"):
+        with machine.step("every thread folds its work unit into a separate table"):
             for thread, work_unit in enumerate(work_units):
                 if k < len(work_unit):
                     tables[thread].fold(thread, _row(keys, x, work_unit[k]))
@@ -131,20 +131,21 @@ def map_stretches(keys: list[int], x: list[Any], op: Operator, threads: int = 3)
 
 
 def partition_rows(keys: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cpu.partitioned`: batches put their rows into partitions, and each partition has a table."""
+    """`cpu.partitioned`: batches move their rows into partitions, and each partition has a table."""
     return _by_batches(keys, x, op, capacity=0)
 
 
 def fold_then_partition(keys: list[int], x: list[Any], op: Operator) -> Trace:
     """`cpu.adaptive`: batches fold rows while their small tables have capacity for the keys; totals and other rows go into partitions.
 
-    The rung's batches also have places for keys that are near one another, and stop looking where hardly a row's key is known.
+    The rung's batches also have places for keys that are close to each other. They stop looking up keys if hardly any row's key is
+    known.
     """
     return _by_batches(keys, x, op, capacity=2)
 
 
 def _by_batches(keys: list[int], x: list[Any], op: Operator, capacity: int, threads: int = 2) -> Trace:
-    """A batch of the rows for each thread, then a partition for each; `capacity` is that of a batch's table, 0 where it has none."""
+    """A batch of the rows for each thread, then a partition for each. `capacity` is the size of a batch's table; 0 means no table."""
     n = len(keys)
     batches = equal_shares(n, threads)
     own = {"of batches": [None] * (threads * capacity)} if capacity else {}
@@ -162,13 +163,13 @@ def _thread_of(row: int, batches: list[range]) -> int:
 
 
 def _fold_known(machine: Machine, tables: list[_Table], rows: list[list[_Entry]], capacity: int) -> list[list[_Entry]]:
-    """Rows into the tables of their batches, whose keys these have or have capacity for. Returns the others of each batch."""
+    """Folds rows into the tables of their batches, if these contain the key or have capacity for it. Returns the other rows per batch."""
     left: list[list[_Entry]] = [[] for _ in rows]
     if capacity == 0:
         return rows
     for k in range(max(len(own) for own in rows)):
         with machine.step(
-            f"every thread folds its batch: a row whose key is not in the table of {capacity} when that is full is left"
+            f"every thread folds its batch: a row is left if its key is not in the table of {capacity} and the table is full"
         ):
             for thread, (table, own) in enumerate(zip(tables, rows, strict=True)):
                 if k >= len(own):
@@ -181,7 +182,7 @@ def _fold_known(machine: Machine, tables: list[_Table], rows: list[list[_Entry]]
 
 
 def _to_partitions(machine: Machine, entries: list[list[_Entry]], begins: list[int]) -> list[list[_Entry]]:
-    """The entries of each batch into its range of the area, by partition. Returns those of each partition, batch after batch."""
+    """Moves the entries of each batch into its range of the area, by partition. Returns the entries per partition, batch after batch."""
     partitions = len(entries)
     shares: list[list[_Entry]] = [[] for _ in range(partitions)]
     places: list[dict[int, int]] = []  # of a batch's entries
@@ -192,7 +193,7 @@ def _to_partitions(machine: Machine, entries: list[list[_Entry]], begins: list[i
             shares[own[e].group.key % partitions].append(own[e]._replace(sources=(("entries", places[-1][e]),)))
     for k in range(max(len(own) for own in entries)):
         with machine.step(
-            "every thread moves what its batch has to its partitions, which are within the batch: even keys, then odd ones"
+            "every thread moves its batch's entries to its partitions, which are within the batch: even keys, then odd ones"
         ):
             for thread, own in enumerate(entries):
                 if k < len(own):
@@ -201,7 +202,7 @@ def _to_partitions(machine: Machine, entries: list[list[_Entry]], begins: list[i
 
 
 def _merge_partitions(machine: Machine, op: Operator, shares: list[list[_Entry]]) -> list[_Found]:
-    """A table for each partition, one after the other in the array `tables`."""
+    """Merges each partition into a table; the tables are stored one after the other in the array `tables`."""
     sizes = [len({entry.group.key for entry in share}) for share in shares]
     tables = [_Table(machine, op, "tables", sum(sizes[:p])) for p in range(len(shares))]
     for k in range(max(len(share) for share in shares)):
@@ -220,19 +221,19 @@ def _merge_partitions(machine: Machine, op: Operator, shares: list[list[_Entry]]
 
 
 def by_places(keys: list[int], x: list[Any], op: Operator, threads: int = 2) -> Trace:
-    """`cpu.direct`: a total for each key that there may be between the least and the greatest."""
+    """`cpu.direct`: a total for each possible key between the minimum and the maximum."""
     work_units = [work_unit for work_unit in equal_shares(len(keys), threads) if work_unit]
     least, places = min(keys), max(keys) - min(keys) + 1
     machine = _machine(
         len(work_units), keys, x, range=[None] * (2 * len(work_units)), tables=[None] * (len(work_units) * places)
     )
-    with machine.step("every thread finds the least and the greatest key of its work unit"):
+    with machine.step("every thread finds the minimum and the maximum key of its work unit"):
         for thread, work_unit in enumerate(work_units):
             sources = [("keys", i) for i in work_unit]
             machine.write(thread, ("range", 2 * thread), min(keys[i] for i in work_unit), *sources)
             machine.write(thread, ("range", 2 * thread + 1), max(keys[i] for i in work_unit), *sources)
     for k in range(max(len(work_unit) for work_unit in work_units)):
-        with machine.step(f"a key, less the least one, {least}, is the place of its total in the work unit's table: no hash"):
+        with machine.step(f"a key minus the minimum, {least}, is the place of its total in the work unit's table: no hash"):
             for thread, work_unit in enumerate(work_units):
                 if k < len(work_unit):
                     i = work_unit[k]
@@ -250,7 +251,7 @@ def by_places(keys: list[int], x: list[Any], op: Operator, threads: int = 2) -> 
 
 
 def _merge_ranges(machine: Machine, op: Operator, tables: int, places: int) -> None:
-    """All tables into the first, a range of the places for each thread."""
+    """Merges all tables into the first, a range of the places per thread."""
     ranges = equal_shares(places, tables)
     for table in range(1, tables):
         for k in range(max(len(own) for own in ranges)):
@@ -261,7 +262,7 @@ def _merge_ranges(machine: Machine, op: Operator, tables: int, places: int) -> N
 
 
 def _add_at(machine: Machine, op: Operator, thread: int, at: Cell, value: Cell, *sources: Cell) -> None:
-    """at ← at ⊕ value, or the value where there is none yet; other sources say where."""
+    """Computes at ← at ⊕ value, or at ← value if `at` is empty; the other sources determine `at`."""
     if machine[at] is None:
         machine.write(thread, at, machine[value], *sources, value)
     else:
@@ -272,26 +273,26 @@ def _add_at(machine: Machine, op: Operator, thread: int, at: Cell, value: Cell, 
 
 
 def sort_positions(keys: list[int], x: list[Any], op: Operator, threads: int = 2) -> Trace:
-    """`cpu.sorted`: positions sorted by their keys; a thread folds the runs that begin in its batch of them."""
+    """`cpu.sorted`: positions sorted by their keys; a thread folds the runs that begin in its batch of positions."""
     n = len(keys)
     rows = sorted(range(n), key=lambda i: keys[i])
     batches = equal_shares(n, threads)
     machine = _machine(threads, keys, x, rows=[None] * n, runs=[None] * len(set(keys)))
-    with machine.step("a stable sort of positions by their keys: the rows of a group stand side by side, in their order"):
+    with machine.step("a stable sort of positions by their keys: the rows of a group are adjacent, in their order"):
         for thread, batch in enumerate(batches):
             for at in batch:
                 machine.write(thread, ("rows", at), rows[at], ("keys", rows[at]))
     runs = _runs(rows, keys)
     owners = [_thread_of(run.start, batches) for run in runs]
-    text = "every thread folds the runs that begin in its batch, the last one to its end; values are read at random"
+    text = "every thread folds the runs that begin in its batch, the last one to its end; values are read at random positions"
     _fold_runs(machine, op, text, runs, owners, lambda at: (("rows", at), ("x", rows[at])))
     return _put_in_order(machine, [_found_run(machine, number, *each, rows) for number, each in enumerate(zip(owners, runs))])
 
 
 def sort_by_digits(keys: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cuda.sort`: keys and rows sorted by the bits of keys, some in each pass; values taken in that order; runs are lists.
+    """`cuda.sort`: keys and rows are sorted by the bits of keys, a few bits per pass; values are gathered in that order; runs are lists.
 
-    A thread for each run: the rung folds lists in equal shares, however long each is.
+    There is a thread per run here. The rung folds lists in equal shares, for any lengths.
     """
     n = len(keys)
     bits = 2
@@ -306,7 +307,7 @@ def sort_by_digits(keys: list[int], x: list[Any], op: Operator) -> Trace:
                 source = ("keys", at) if number == 0 else (passes[number - 1], at)
                 machine.write(at, (name, to), Keyed(keys[rows[at]], rows[at]), source)
         rows = [rows[at] for at in order]
-    with machine.step("values are taken in that order"):
+    with machine.step("values are gathered in that order"):
         for at, row in enumerate(rows):
             machine.write(at, ("values", at), x[row], (passes[-1], at), ("x", row))
     runs = _runs(rows, keys)
@@ -317,7 +318,7 @@ def sort_by_digits(keys: list[int], x: list[Any], op: Operator) -> Trace:
 
 
 def _runs(rows: list[int], keys: list[int]) -> list[range]:
-    """The places of equal keys, of rows in the order of their keys."""
+    """The places of equal keys, for rows in the order of their keys."""
     found = [list(places) for _, places in groupby(range(len(rows)), key=lambda at: keys[rows[at]])]
     return [range(places[0], places[-1] + 1) for places in found]
 
@@ -330,7 +331,7 @@ def _fold_runs(
     owners: list[int],
     cells: Callable[[int], tuple[Cell, Cell]],
 ) -> None:
-    """runs[r] ← the fold of run r, by its owner. `cells`: those of a place's key or row, and of its value."""
+    """Computes runs[r] ← the fold of run r, by its owner. `cells`: those of a place's key or row, and of its value."""
     work: dict[int, list[tuple[int, int]]] = {}
     for number, (run, owner) in enumerate(zip(runs, owners, strict=True)):
         work.setdefault(owner, []).extend((number, at) for at in run)
@@ -347,18 +348,18 @@ def _found_run(machine: Machine, number: int, owner: int, run: range, rows: list
     return _Found(owner, ("runs", number), Keyed(machine["keys", row], machine["runs", number]), row)
 
 
-# ------------------------------------------------------------------------------------------------- tables of many threads
+# ----------------------------------------------------------------------------------------------- tables of many threads
 
 
 class _Slots:
-    """A hash table that threads fill by atomics: some cells of two arrays, of keys and of totals."""
+    """A hash table that threads fill by atomics: a range of cells of two arrays, of keys and of totals."""
 
     def __init__(self, keys: str, totals: str, cells: range):
         self.keys, self.totals, self.cells = keys, totals, cells
         self.first_rows: dict[int, int] = {}  # of the key in each cell
 
     def entries(self, machine: Machine) -> list[_Entry]:
-        """Of each slot that has a key."""
+        """An entry for each slot that has a key."""
         found = []
         for cell, row in sorted(self.first_rows.items()):
             key, total = (self.keys, cell), (self.totals, cell)
@@ -366,18 +367,18 @@ class _Slots:
         return found
 
 
-_HASH = "a thread looks first where its key's hash says, here the key modulo the slots"
+_HASH = "a thread starts at the slot of its key's hash, here the key modulo the slots"
 _TAKE = "an empty slot is taken by compare-and-swap"
-_NEXT = "who meets another key goes on to the next slot"
-_ADD = "who meets its own key adds to its total"
+_NEXT = "a thread that finds another key continues with the next slot"
+_ADD = "a thread that finds its own key adds to its total"
 
 
 class _Thread:
-    """What a thread has to add, one entry after the other, and where it looks: at all slots of a table, then of the next one."""
+    """The entries that a thread must add, one after the other, and its search: in all slots of a table, then of the next table."""
 
     def __init__(self, work: list[_Entry], tables: list[_Slots]):
         self._work, self._tables = work, tables
-        self._probes: int | None = None  # slots that it has looked at; None: it has not yet
+        self._probes: int | None = None  # number of slots that it has examined; None: not started
 
     @property
     def is_busy(self) -> bool:
@@ -392,7 +393,7 @@ class _Thread:
         raise IndexError("all tables are full")
 
     def kind(self, machine: Machine) -> str:
-        """What it does next."""
+        """The next action."""
         if self._probes is None:
             return _HASH
         table, cell = self.slot()
@@ -415,7 +416,7 @@ class _Thread:
 
 
 def _add_by_atomics(machine: Machine, op: Operator, threads: list[_Thread], text: str = "") -> None:
-    """Until all threads are done. Of those that change a slot all but one wait; who comes first is chance: here the last one."""
+    """Runs steps until all threads are done. If several threads change a slot, all except one wait; which one is random, here the last."""
     while any(thread.is_busy for thread in threads):
         kinds = {number: thread.kind(machine) for number, thread in enumerate(threads) if thread.is_busy}
         changing = [number for number, kind in kinds.items() if kind in (_TAKE, _ADD)]
@@ -433,7 +434,7 @@ def _found_slots(machine: Machine, table: _Slots) -> list[_Found]:
 
 
 def _capacity(keys: list[int]) -> int:
-    """Slots of a table of all groups: half as many again."""
+    """The number of slots of a table of all groups: 1.5 times the number of groups."""
     return len(set(keys)) * 3 // 2
 
 
@@ -446,22 +447,24 @@ def add_by_atomics(keys: list[int], x: list[Any], op: Operator) -> Trace:
     return _put_in_order(machine, _found_slots(machine, table))
 
 
-_BLOCKS, _THREADS, _OWN = 2, 3, 3  # blocks, the threads of each, and the slots that each has of its own
+_BLOCKS, _THREADS, _OWN = 2, 3, 3  # blocks, threads per block, and slots of a block's own table
 
 
 def add_in_blocks(keys: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cuda.shared`: a table for each block, which takes rows in strides; keys without a place there go to the table of all."""
+    """`cuda.shared`: a table for each block, which reads rows in strides; keys without a place there go to the global table."""
     threads = _BLOCKS * _THREADS
     machine = _machine_of_blocks(keys, x)
     return _empty_blocks(machine, keys, op, [[_row(keys, x, i) for i in range(t, len(keys), threads)] for t in range(threads)])
 
 
 def add_partitions_in_blocks(keys: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cuda.partitioned`: rows are sorted by the partitions of their keys, and each block takes a batch of them, with few keys."""
+    """`cuda.partitioned`: rows are sorted by the partitions of their keys; each block folds a batch of them, which has few keys."""
     n = len(keys)
     rows = sorted(range(n), key=lambda i: keys[i] % 2)
     machine = _machine_of_blocks(keys, x, rows=[None] * n)
-    with machine.step("rows are sorted by the first bits of their hashes: here those of even keys, then those of odd ones"):
+    with machine.step(
+        "rows are sorted by the first bits of their hashes: here first those of even keys, then those of odd ones"
+    ):
         for at, i in enumerate(rows):
             machine.write(at % machine.threads, ("rows", at), i, ("keys", i))
     work: list[list[_Entry]] = []
@@ -480,22 +483,20 @@ def _machine_of_blocks(keys: list[int], x: list[Any], **arrays: list[Any]) -> Ma
 
 
 def _empty_blocks(machine: Machine, keys: list[int], op: Operator, work: list[list[_Entry]]) -> Trace:
-    """The work of all threads into the tables of their blocks, or else into that of all; and those into this one."""
+    """Adds the work of all threads to their blocks' tables, or otherwise to the global table; then the blocks' tables to the global one."""
     everyone = _Slots("slots", "totals", range(_capacity(keys)))
     own = [_Slots("own slots", "own totals", range(b * _OWN, (b + 1) * _OWN)) for b in range(_BLOCKS)]
     _add_by_atomics(machine, op, [_Thread(each, [own[t // _THREADS], everyone]) for t, each in enumerate(work)])
     emptied = [entries[thread::_THREADS] for entries in (table.entries(machine) for table in own) for thread in range(_THREADS)]
-    _add_by_atomics(
-        machine, op, [_Thread(each, [everyone]) for each in emptied], "blocks empty their tables into that of all: "
-    )
+    _add_by_atomics(machine, op, [_Thread(each, [everyone]) for each in emptied], "blocks add their tables to the global one: ")
     return _put_in_order_at_once(machine, _found_slots(machine, everyone))
 
 
 def vote_and_take_turns(keys: list[int], x: list[Any], op: Operator, warps: int = 2, lanes: int = 4) -> Trace:
-    """`cuda.adaptive`, of few groups: each warp has totals of its own, beside a table of keys that its block shares.
+    """`cuda.adaptive`, for few groups: each warp has separate totals, and each block a shared table of keys.
 
-    Lanes that have the same key find each other by a vote, and add one after the other, without atomics. Where all lanes of a warp
-    have one key, the rung adds them as a tree; of many groups it numbers the rows and sorts them by these numbers before.
+    Lanes with the same key find each other by a vote, and add one after the other, without atomics. If all lanes of a warp have one
+    key, the rung adds them as a tree. For many groups it first numbers the rows and sorts them by these numbers.
     """
     threads, groups = warps * lanes, len(set(keys))
     machine = Machine(
@@ -519,9 +520,7 @@ def vote_and_take_turns(keys: list[int], x: list[Any], op: Operator, warps: int 
         }
         _vote(machine, [same[each] for each in shared], lanes, groups)
         _take_turns(machine, op, [same[each] for each in shared], first)
-    with machine.step(
-        "the warps' totals of each group are added up in their order; groups come in the order of their first rows"
-    ):
+    with machine.step("the warps' totals of each group are added in their order; groups are in the order of their first rows"):
         for key, number in numbers.items():
             cells = [("totals", warp * groups + number) for warp in range(warps)]
             known = [cell for cell in cells if machine[cell] is not None]
@@ -531,10 +530,10 @@ def vote_and_take_turns(keys: list[int], x: list[Any], op: Operator, warps: int 
 
 
 def _find_places(machine: Machine, keys: list[int], rows: list[int], numbers: dict[int, int]) -> None:
-    """numbers ← the places of keys in the block's table, of which new ones take the next."""
+    """Computes numbers ← the places of keys in the block's table; new keys get the next places."""
     new = {keys[i]: t for t, i in reversed(list(enumerate(rows))) if keys[i] not in numbers}
     if new:
-        with machine.step("keys that are new take places in the table of the block, by compare-and-swap"):
+        with machine.step("new keys get places in the table of the block, by compare-and-swap"):
             for key, t in sorted(new.items(), key=lambda each: each[1]):
                 numbers[key] = len(numbers)
                 machine.copy(t, ("table", numbers[key]), ("keys", rows[t]))
@@ -544,8 +543,8 @@ def _find_places(machine: Machine, keys: list[int], rows: list[int], numbers: di
 
 
 def _vote(machine: Machine, same: list[list[int]], lanes: int, groups: int) -> None:
-    """A word of bits for each warp and group. `same`: the threads that vote for each."""
-    with machine.step("every lane sets its bit in the word that its warp has for this place, the first lane's at its right"):
+    """Makes a word of bits for each warp and group. `same`: the threads that vote for each."""
+    with machine.step("every lane sets its bit in its warp's word for this place, the first lane's at the right"):
         for word, voters in enumerate(same):
             bits = sum(1 << (t % lanes) for t in voters)
             t = voters[0] if voters else word // groups * lanes
@@ -553,10 +552,10 @@ def _vote(machine: Machine, same: list[list[int]], lanes: int, groups: int) -> N
 
 
 def _take_turns(machine: Machine, op: Operator, same: list[list[int]], first: int) -> None:
-    """totals ← what there is and the threads' rows, of which the first one is `first`."""
+    """Computes totals ← the totals so far and the threads' rows, of which the first one is `first`."""
     for turn in range(max(len(voters) for voters in same)):
         waiting = sorted(t for voters in same for t in voters[turn + 1 :])
-        with machine.step("a lane adds when all before it in the word have: lanes with one key take turns", tuple(waiting)):
+        with machine.step("a lane adds after all lanes before it in the word: lanes with one key take turns", tuple(waiting)):
             for word, voters in enumerate(same):
                 if turn < len(voters):
                     t = voters[turn]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/list_scans.py: how scans begin anew with every list, as models on a few of them.
+# upsweep_report/list_scans.py: models of scans that restart with every list, on a few lists.
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from .scans import lookahead
 
 
 def scan_lists_one(offsets: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cpu.serial` of segmented-scan: every list begins anew."""
+    """`cpu.serial` of segmented-scan: the scan restarts with every list."""
     machine = Machine(1, x=x, out=[None] * len(x))
     for start, stop in pairwise(offsets):
         for i in range(start, stop):
@@ -24,9 +24,9 @@ def scan_lists_one(offsets: list[int], x: list[Any], op: Operator) -> Trace:
 def scan_lists_columns(
     offsets: list[int], x: list[Any], op: Operator, threads: int = 2, lanes: int = 4, depth: int = 2, most: int = 8
 ) -> Trace:
-    """`cpu.columns` of segmented-scan: the same, and the columns go back to where they came from, as far as their lists go.
+    """`cpu.columns` of segmented-scan: as `cpu.columns` of segmented-reduce; columns are stored back, up to the ends of their lists.
 
-    Groups with a list of more than `most` elements are done by the loop; the rung splits the longest into blocks.
+    Groups with a list of more than `most` elements are done by the loop; the rung splits the longest lists into blocks.
     """
     return by_columns(offsets, x, op, threads, lanes, depth, scans=True, most=most)
 
@@ -36,7 +36,7 @@ def scan_lists_threads(offsets: list[int], x: list[Any], op: Operator) -> Trace:
     lists = list(pairwise(offsets))
     machine = Machine(len(lists), x=x, out=[None] * len(x))
     for k in range(max((stop - start for start, stop in lists), default=0)):
-        with machine.step(f"every thread goes on to element {k} of its list, where there is one"):
+        with machine.step(f"every thread continues with element {k} of its list, if there is one"):
             for thread, (start, stop) in enumerate(lists):
                 if start + k < stop:
                     scan_element(machine, thread, start + k, start, op)
@@ -44,7 +44,7 @@ def scan_lists_threads(offsets: list[int], x: list[Any], op: Operator) -> Trace:
 
 
 def scan_lists_tiles(offsets: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cuda.tiles` of segmented-scan: Hillis and Steele's rounds, by an operator that adds nothing over the beginning of a list."""
+    """`cuda.tiles` of segmented-scan: Hillis and Steele's rounds, with an operator that adds nothing across the beginning of a list."""
     n = len(x)
     heads = set(offsets)
     reach = [next(i - k for k in range(i + 1) if i - k in heads) for i in range(n)]  # where each element's list begins
@@ -64,7 +64,7 @@ def scan_lists_tiles(offsets: list[int], x: list[Any], op: Operator) -> Trace:
 
 
 def scan_lists_blocks(offsets: list[int], x: list[Any], op: Operator, warps: int = 2, lanes: int = 2) -> Trace:
-    """`cuda.block_per_list` of segmented-scan: a block for each list, an element for each of its threads at a time."""
+    """`cuda.block_per_list` of segmented-scan: a block per list, an element per thread at a time."""
     lists, size = len(offsets) - 1, warps * lanes
     op = passing_none(op)
     none = [None] * (lists * size)
@@ -87,15 +87,15 @@ def scan_lists_blocks(offsets: list[int], x: list[Any], op: Operator, warps: int
             for warp in range(warps):
                 last = cells[(warp + 1) * lanes - 1]
                 machine.copy(last, shared[warp], ("register", last))
-            yield "the last lane of each warp puts its total into shared memory"
+            yield "the last lane of each warp writes its total to shared memory"
             for cell in cells:
                 _add_totals(machine, op, cell, "own before", shared[: (cell - cells.start) // lanes])
                 _add_totals(machine, op, cell, "before", shared)
-            yield "every thread adds the totals of the warps before its own, and those of all for the next round"
+            yield "every thread adds the totals of the warps before its own, and all totals for the next round"
             for at, cell in enumerate(cells, base):
                 if at < stop:
                     machine.fold(cell, ("out", at), op, ("own before", cell), ("register", cell))
-            yield "what precedes it is added to each element"
+            yield "the total of what precedes it is added to each element"
 
     bounds = enumerate(pairwise(offsets))
     machine.run(Worker(tuple(range(i * size, (i + 1) * size)), work(i, *list_)) for i, list_ in bounds)
@@ -103,7 +103,7 @@ def scan_lists_blocks(offsets: list[int], x: list[Any], op: Operator, warps: int
 
 
 def _add_totals(machine: Machine, op: Operator, thread: int, target: str, totals: list[Cell]) -> None:
-    """A thread's cell ← what its list had before this round, and some totals."""
+    """Computes a thread's cell ← the fold of its list before this round, and some totals."""
     before = ("before", thread)
     value = machine[before]
     for total in totals:
@@ -112,7 +112,7 @@ def _add_totals(machine: Machine, op: Operator, thread: int, target: str, totals
 
 
 class _SinceHead(NamedTuple):
-    """A fold from the last element on that begins a list, where there is one."""
+    """A fold that starts at the last element that begins a list, if there is one."""
 
     value: Any
     has_head: bool
@@ -122,7 +122,7 @@ class _SinceHead(NamedTuple):
 
 
 def scan_lists_lookahead(offsets: list[int], x: list[Any], op: Operator, tile: int = 2, blocks: int = 2) -> Trace:
-    """`cuda.lookahead` of segmented-scan: a bit where a list begins; then scan's look-ahead, over folds that begin anew at these."""
+    """`cuda.lookahead` of segmented-scan: a bit per beginning of a list; then scan's look-ahead, with folds that restart there."""
     if len(x) == 0:
         return Trace({"offsets": offsets, "out": []}, [], 1, "out")
     heads = {start for start, stop in pairwise(offsets) if start < stop}
@@ -132,21 +132,21 @@ def scan_lists_lookahead(offsets: list[int], x: list[Any], op: Operator, tile: i
 
     inner = lookahead([_SinceHead(value, i in heads) for i, value in enumerate(x)], join, tile, blocks)
     marks = Machine(inner.threads, offsets=offsets, heads=[0] * len(x))
-    with marks.step("every thread looks at a few lists, and sets a bit where one begins that has elements"):
+    with marks.step("every thread reads a few lists, and sets a bit where a list with elements begins"):
         for thread, own in enumerate(equal_shares(len(offsets) - 1, inner.threads)):
             for i in (i for i in own if offsets[i] < offsets[i + 1]):
                 marks.write(thread, ("heads", offsets[i]), 1, ("offsets", i), ("offsets", i + 1))
     marked = marks.trace("heads")
 
     def shown(arrays: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        """Elements and results are values; a bar stands before what is handed on where a list begins in it."""
+        """Elements and results are shown as values. A carry in which a list begins is shown with a bar in front."""
         return {
             name: [value if value is None else value.value for value in values] if name in ("x", "out") else values
             for name, values in arrays.items()
         }
 
     def with_heads(move: Move) -> Move:
-        """An element comes with its bit; where that is set, nothing before the element is read."""
+        """An element is read with its bit; if the bit is set, nothing before the element is read."""
         read = [("heads", at) for array, at in move.sources if array == "x"]
         kept = [cell for cell in move.sources if cell[0] == "x"] if any(at in heads for _, at in read) else move.sources
         return move._replace(sources=(*read, *kept))

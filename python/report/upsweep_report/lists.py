@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/lists.py: how lists are folded, each to a value, as models on a few of them.
+# upsweep_report/lists.py: models of the rungs that fold each list to a value, on a few lists.
 from __future__ import annotations
 
 from bisect import bisect_left
@@ -21,7 +21,7 @@ def lists_by_one(offsets: list[int], x: list[Any], op: Operator) -> Trace:
 
 
 def lists_by_threads(offsets: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cuda.thread_per_list`: a thread per list: the longest one keeps all others waiting."""
+    """`cuda.thread_per_list`: a thread per list; all threads wait for the longest list."""
     lists = len(offsets) - 1
     machine = Machine(lists, offsets=offsets, x=x, out=[None] * lists)
     for k in range(max((offsets[i + 1] - offsets[i] for i in range(lists)), default=0)):
@@ -34,15 +34,15 @@ def lists_by_threads(offsets: list[int], x: list[Any], op: Operator) -> Trace:
 
 
 def lists_by_counts(offsets: list[int], x: list[Any], op: Operator, threads: int = 4) -> Trace:
-    """`cpu.threads`: as many lists for each thread, which need not be as much work."""
+    """`cpu.threads`: the same number of lists for each thread, which need not be the same amount of work."""
     machine = Machine(threads, offsets=offsets, x=x, out=[None] * (len(offsets) - 1))
-    return _lists_in_ranges(machine, op, equal_shares(len(offsets) - 1, threads), "every thread has as many lists")
+    return _lists_in_ranges(machine, op, equal_shares(len(offsets) - 1, threads), "every thread has the same number of lists")
 
 
 def lists_by_ranges(offsets: list[int], x: list[Any], op: Operator, threads: int = 4, weight: int = 2) -> Trace:
-    """`cpu.shares`: a list is as much work as its elements and `weight` more; where each thread's share of it begins is searched for.
+    """`cpu.shares`: the work of a list is its elements plus `weight`; the beginning of each thread's share is found by a search.
 
-    the rung splits lists that are longer than a share; here they stay whole.
+    The rung splits lists that are longer than a share; here they are not split.
     """
     lists = len(offsets) - 1
     share = (offsets[-1] + weight * lists) // threads + 1
@@ -54,7 +54,7 @@ def lists_by_ranges(offsets: list[int], x: list[Any], op: Operator, threads: int
 
 
 def _lists_in_ranges(machine: Machine, op: Operator, ranges: list[range], text: str) -> Trace:
-    """A range of lists by each thread, element after element."""
+    """Folds a range of lists per thread, element after element."""
     bounds = [[(i, machine["offsets", i], machine["offsets", i + 1]) for i in own] for own in ranges]
     work = [[(i, j, j == start) for i, start, stop in own for j in range(start, stop)] for own in bounds]
     for k in range(max((len(own) for own in work), default=0)):
@@ -68,7 +68,7 @@ def _lists_in_ranges(machine: Machine, op: Operator, ranges: list[range], text: 
 
 
 def _add_element(machine: Machine, thread: int, op: Operator, total: Cell, element: Cell, is_first: bool) -> None:
-    """total ← total ⊕ element, which may be the first one."""
+    """Computes total ← total ⊕ element, or total ← element for the first one."""
     if is_first:
         machine.copy(thread, total, element)
     else:
@@ -76,9 +76,9 @@ def _add_element(machine: Machine, thread: int, op: Operator, total: Cell, eleme
 
 
 def lists_by_columns(offsets: list[int], x: list[Any], op: Operator, threads: int = 2, lanes: int = 4, depth: int = 2) -> Trace:
-    """`cpu.columns`: lists side by side in the lanes of a vector; `depth` elements of each are loaded, whatever their lengths.
+    """`cpu.columns`: one list per SIMD lane; `depth` elements of each list are loaded, for any lengths.
 
-    The rung has long lists wait for others of about their length, and splits the longest into blocks that are done side by side.
+    The rung lets long lists wait for others of about their length, and splits the longest into blocks, one block per lane.
     """
     return by_columns(offsets, x, op, threads, lanes, depth, scans=False)
 
@@ -113,7 +113,7 @@ def by_columns(
 
 
 def scan_element(machine: Machine, thread: int, i: int, start: int, op: Operator) -> None:
-    """out[i] ← the element, or the one before it in the list ⊕ the element."""
+    """Computes out[i] ← the element, or the previous result in the list ⊕ the element."""
     if i == start:
         machine.copy(thread, ("out", i), ("x", i))
     else:
@@ -121,7 +121,7 @@ def scan_element(machine: Machine, thread: int, i: int, start: int, op: Operator
 
 
 def _per_lane(machine: Machine, op: Operator, thread: int, group: range, depth: int, scans: bool) -> Iterator[str | None]:
-    """The lists of a group, a lane each."""
+    """Folds the lists of a group, one per lane."""
     starts = [machine["offsets", i] for i in group]
     lengths = [machine["offsets", i + 1] - machine["offsets", i] for i in group]
     lanes = range(thread * len(group), (thread + 1) * len(group))
@@ -131,7 +131,7 @@ def _per_lane(machine: Machine, op: Operator, thread: int, group: range, depth: 
                 machine.copy(thread, (f"column {j}", lane), ("x", start + first + j))
             if first == 0:
                 machine.write(thread, ("total", lane), None)
-        yield f"{depth} elements of each of {len(group)} lists are loaded, whatever their lengths, and transposed"
+        yield f"{depth} elements of each of {len(group)} lists are loaded, for any lengths, and transposed"
         for j in range(min(depth, max(lengths) - first)):
             for lane, length in zip(lanes, lengths, strict=True):
                 if first + j < length:
@@ -140,12 +140,12 @@ def _per_lane(machine: Machine, op: Operator, thread: int, group: range, depth: 
             if scans:
                 for lane in lanes:
                     machine.copy(thread, (f"column {j}", lane), ("total", lane))
-                yield "the totals so far take the column's place"
+                yield "the totals so far are stored in the column"
         for lane, start, length in zip(lanes, starts, lengths, strict=True) if scans else ():
             for j in range(min(depth, max(length - first, 0))):
                 machine.copy(thread, ("out", start + first + j), (f"column {j}", lane))
         if scans:
-            yield "columns are transposed back, and stored as far as their lists go"
+            yield "columns are transposed back, and stored up to the ends of their lists"
     if not scans and max(lengths) > 0:
         for lane, i in zip(lanes, group, strict=True):
             machine.copy(thread, ("out", i), ("total", lane))
@@ -160,20 +160,20 @@ def _one_by_one(machine: Machine, op: Operator, thread: int, group: range, scans
                 scan_element(machine, thread, j, start, op)
             else:
                 _add_element(machine, thread, op, ("out", i), ("x", j), j == start)
-            yield "lists that are too few, too long or too near to the end of the content are done by the loop"
+            yield "lists that are too few, too long or too close to the end of the content are done by the loop"
 
 
-# -------------------------------------------------------------------------------------- folds by warps, blocks and lanes
+# ------------------------------------------------------------------------------------- folds by warps, blocks and lanes
 
 
-_SPREAD = "lanes take neighbouring elements of a list, each adds its own"
-_SHUFFLE = "shuffles: every lane adds what lane l xor {} has"
+_SPREAD = "lanes read adjacent elements of a list, each adds its own"
+_SHUFFLE = "shuffles: every lane adds the register of lane l xor {}"
 
 
 def _spread(
     machine: Machine, op: Operator, cells: range, array: str, elements: range, text: str = _SPREAD
 ) -> Iterator[str | None]:
-    """The registers of some threads ← elements of an array that are as many apart as there are threads."""
+    """Computes the registers of some threads ← elements of an array. The stride is the number of threads."""
     for first in range(0, max(len(elements), 1), len(cells)):
         for lane, cell in enumerate(cells):
             register, j = ("register", cell), first + lane
@@ -185,7 +185,7 @@ def _spread(
 
 
 def _fold_xor(machine: Machine, op: Operator, cells: range) -> Iterator[str | None]:
-    """The registers of the lanes of a warp, or of some of one ← the fold of all of them; of any order."""
+    """Computes the registers of the lanes of a warp, or of a group of lanes ← the fold of all of them, in any order."""
     stride = 1
     while stride < len(cells):
         for lane, cell in enumerate(cells):
@@ -196,17 +196,17 @@ def _fold_xor(machine: Machine, op: Operator, cells: range) -> Iterator[str | No
 
 
 def lists_by_warps(offsets: list[int], x: list[Any], op: Operator, lanes: int = 4) -> Trace:
-    """`cuda.warp_per_list`: the lanes of a warp read a list side by side, and fold what they have by shuffles. It must commute."""
+    """`cuda.warp_per_list`: the lanes of a warp read adjacent elements of a list, and fold by shuffles. The operator must commute."""
     return _by_groups(offsets, x, op, 1, lanes)
 
 
 def lists_by_blocks(offsets: list[int], x: list[Any], op: Operator, warps: int = 2, lanes: int = 2) -> Trace:
-    """`cuda.block_per_list`: the same by all threads of a block, whose warps meet in shared memory."""
+    """`cuda.block_per_list`: all threads of a block read a list; the warps exchange their totals in shared memory."""
     return _by_groups(offsets, x, op, warps, lanes)
 
 
 def _by_groups(offsets: list[int], x: list[Any], op: Operator, warps: int, lanes: int) -> Trace:
-    """A list for each group of some warps of so many lanes."""
+    """Folds a list by each group of `warps` warps, with `lanes` lanes each."""
     lists, size = len(offsets) - 1, warps * lanes
     shared: dict[str, list[Any]] = {"shared": [None] * (lists * warps)} if warps > 1 else {}
     machine = Machine(lists * size, offsets=offsets, x=x, register=[None] * (lists * size), **shared, out=[None] * lists)
@@ -218,13 +218,13 @@ def _by_groups(offsets: list[int], x: list[Any], op: Operator, warps: int, lanes
         if warps > 1:
             for warp in range(warps):
                 machine.copy(cells[warp * lanes], ("shared", i * warps + warp), ("register", cells[warp * lanes]))
-            yield "lane 0 of each warp puts its total into shared memory"
+            yield "lane 0 of each warp writes its total to shared memory"
             first_warp = cells[:lanes]
-            text = "after a barrier the first warp reads the totals of all"
+            text = "after a barrier the first warp reads all totals"
             yield from _spread(machine, op, first_warp, "shared", range(i * warps, (i + 1) * warps), text)
             yield from _fold_xor(machine, op, first_warp)
         machine.copy(cells[0], ("out", i), ("register", cells[0]))
-        yield "its first lane writes the result"
+        yield "the list's first lane writes the result"
 
     bounds = enumerate(pairwise(offsets))
     machine.run(Worker(tuple(range(i * size, (i + 1) * size)), work(i, *list_)) for i, list_ in bounds)
@@ -232,13 +232,13 @@ def _by_groups(offsets: list[int], x: list[Any], op: Operator, warps: int, lanes
 
 
 def _together(workers: Iterable[Iterator[str | None]]) -> Iterator[str | None]:
-    """Moves that are made in the same steps, as many of each."""
+    """Combines workers with the same number of steps: their moves are made in the same steps."""
     for texts in zip(*workers, strict=True):
         yield texts[0]
 
 
 class _Lanes:
-    """`cuda.lanes`: who folds a list depends on its length: a lane, a few lanes, a warp, or blocks of a second launch."""
+    """`cuda.lanes`: the length of a list determines what folds it: a lane, a few lanes, a warp, or blocks of a second launch."""
 
     def __init__(
         self, machine: Machine, op: Operator, offsets: list[int], lanes: int, group: int, limits: tuple[int, int, int]
@@ -251,14 +251,14 @@ class _Lanes:
         return [i for i in own if least < len(self.lists[i]) <= most]
 
     def warp(self, own: range, work_units: list[list[range]]) -> Iterator[str | None]:
-        """The lists of a warp: the first one's number is that of its first thread, whose list it is."""
+        """Folds the lists of a warp. Lists and threads have the same numbers: each thread has its own list."""
         by_lane, by_group, by_warp = self.limits
         short = self.of_length(own, 0, by_lane)
         for k in range(max((len(self.lists[i]) for i in short), default=0)):
             for i in short:
                 if k < len(self.lists[i]):
                     _add_element(self.machine, i, self.op, ("value", i), ("x", self.lists[i][k]), k == 0)
-            yield f"lists of up to {by_lane} elements: a lane each, its own"
+            yield f"lists of up to {by_lane} elements: each lane folds its own"
         for first in range(own.start, own.stop, self.lanes // self.group):
             row = range(first, min(first + self.lanes // self.group, own.stop))
             yield from self._row(own.start, row, self.of_length(row, by_lane, by_group))
@@ -268,13 +268,13 @@ class _Lanes:
             yield from _spread(self.machine, self.op, every, "x", self.lists[i], text)
             yield from _fold_xor(self.machine, self.op, every)
             self.machine.copy(i, ("value", i), ("register", i))
-            yield "the list's own lane keeps the result"
+            yield "the list's own lane stores the result"
         for i in (i for i in own if len(self.lists[i]) > by_warp):
             for number in range(len(work_units[i])):
                 at = ("work units", self.noted + number)
                 self.machine.write(own.start + number % self.lanes, at, f"{i}.{number}", ("offsets", i), ("offsets", i + 1))
             self.noted += len(work_units[i])
-            yield "what is longer is noted, in work units, for the blocks of a second launch"
+            yield "longer lists are noted, in work units, for the blocks of a second launch"
         done = [i for i in own if len(self.lists[i]) <= by_warp]
         for i in done:
             self.machine.copy(i, ("out", i), ("value", i))
@@ -282,7 +282,7 @@ class _Lanes:
             yield "every lane writes its list's result"
 
     def _row(self, first: int, row: range, there: list[int]) -> Iterator[str | None]:
-        """As many lists of a warp as it has groups of lanes, those of them that are for a group."""
+        """Folds one list per group of lanes of a warp; `there` are the lists whose length is for a group."""
         if not there:
             return
         cells = {i: range(first + (i - row.start) * self.group, first + (i - row.start + 1) * self.group) for i in there}
@@ -293,10 +293,10 @@ class _Lanes:
         yield from _together(_fold_xor(self.machine, self.op, cells[i]) for i in there)
         for i in there:
             self.machine.copy(i, ("value", i), ("register", cells[i].start))
-        yield "the list's own lane takes the result from the first of them"
+        yield "the list's own lane receives the result from the first of these lanes"
 
     def block(self, threads: range, work: list[tuple[int, int, range, range]]) -> Iterator[str | None]:
-        """Work units: of a list, which slot, what elements, and the slots of all work units of the list."""
+        """Folds work units, each given as its list, slot, elements, and the slots of all work units of the list."""
         for i, slot, elements, slots in work:
             text = "second launch: a block folds a work unit"
             yield from _spread(self.machine, self.op, threads, "x", elements, text)
@@ -307,10 +307,10 @@ class _Lanes:
             count = self.machine[arrived] + 1
             self.machine.copy(threads[0], ("slots", slot), ("register", threads[0]))
             self.machine.write(threads[0], arrived, count, arrived)
-            yield "it leaves the fold in the work unit's slot, and counts itself"
+            yield "it writes the fold to the work unit's slot, and increments the count of finished work units"
             if count == len(slots):
                 yield from _spread(
-                    self.machine, self.op, threads, "slots", slots, "the last of a list's work units reads the folds of all"
+                    self.machine, self.op, threads, "slots", slots, "the last of a list's work units reads all folds"
                 )
                 yield from _fold_xor(self.machine, self.op, threads)
                 self.machine.copy(threads[0], ("out", i), ("register", threads[0]))
@@ -327,9 +327,9 @@ def lists_by_lanes(
     work_unit: int = 4,
     blocks: int = 2,
 ) -> Trace:
-    """`cuda.lanes`: as many lanes for a list as it has elements for; the operator must commute.
+    """`cuda.lanes`: the number of lanes for a list depends on its number of elements; the operator must commute.
 
-    A block of the second launch is a warp here, and a list of one work unit has a slot too.
+    A block of the second launch is a warp here, and a list of one work unit also has a slot.
     """
     lists = len(offsets) - 1
     warps = -(-lists // lanes)
@@ -359,22 +359,22 @@ def lists_by_lanes(
 
 
 def merge_path(offsets: list[int], at: int) -> tuple[int, int]:
-    """Where the path of lists and elements is after `at` steps: (lists ended, elements taken)."""
+    """The position on the path of lists and elements after `at` steps: (lists ended, elements taken)."""
     ended = bisect_left(range(len(offsets) - 1), True, key=lambda i: offsets[i + 1] + i + 1 > at)
     return ended, at - ended
 
 
 def lists_by_shares(offsets: list[int], x: list[Any], op: Operator, threads: int = 4) -> Trace:
-    """`cuda.shares`: each thread gets as many lists and elements together as the others; lists that are split are joined."""
+    """`cuda.shares`: each thread has the same number of lists and elements together; split lists are joined."""
     lists = len(offsets) - 1
     total = lists + offsets[-1]
     length = max(-(-total // threads), 1)
     machine = Machine(threads, offsets=offsets, x=x, out=[None] * lists, rest=[None] * threads)
     at = [merge_path(offsets, min(t * length, total)) for t in range(threads + 1)]
     place = list(at[:-1])
-    held = [False] * threads  # whether the thread has folded something of its list so far
+    held = [False] * threads  # whether the thread has folded an element of its list so far
     for _ in range(length):
-        with machine.step("every thread goes along its share: an element is folded, or a list ends"):
+        with machine.step("every thread follows its share: it folds an element, or a list ends"):
             for t in range(threads):
                 i, j = place[t]
                 if (i, j) == at[t + 1]:
@@ -395,7 +395,7 @@ def lists_by_shares(offsets: list[int], x: list[Any], op: Operator, threads: int
         i = place[t][0]
         if not held[t]:
             continue
-        with machine.step("a list that was split is joined: what came before goes in front"):
+        with machine.step("a list that was split is joined: the fold of the earlier elements is the left operand"):
             if machine["out", i] is None:
                 machine.copy(0, ("out", i), ("rest", t))
             else:

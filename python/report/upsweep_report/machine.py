@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/machine.py: a machine that runs small models of parallel algorithms, step by step, and notes what moves where.
+# upsweep_report/machine.py: a machine that runs small models of parallel algorithms in steps, and records all moves.
 from __future__ import annotations
 
 from collections import Counter
@@ -13,11 +13,11 @@ Operator = Callable[[Any, Any], Any]
 
 
 class Race(Exception):
-    """Two threads meet in a cell within one step, at least one of which writes it: what happens depends on chance."""
+    """Two threads access a cell within one step, and at least one writes it: the result depends on chance."""
 
 
 class Move(NamedTuple):
-    """What a thread does in a step: it reads cells, and writes one."""
+    """The action of a thread in a step: it reads cells, and writes one."""
 
     thread: int
     sources: tuple[Cell, ...]
@@ -25,21 +25,21 @@ class Move(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Between two barriers: what every thread does, and what the arrays hold after it."""
+    """The part of a run between two barriers: the moves of all threads, and the arrays after them."""
 
     text: str
     moves: tuple[Move, ...]
-    waiting: tuple[int, ...]  # threads that could not do anything
+    waiting: tuple[int, ...]  # threads that had to wait
     arrays: dict[str, list[Any]]
 
 
 class Trace(NamedTuple):
-    """A run: the arrays at first, every step, and how many threads there are."""
+    """A run: the initial arrays, every step, and the number of threads."""
 
     arrays: dict[str, list[Any]]
     steps: list[Step]
     threads: int
-    result: str  # the array that holds it in the end
+    result: str  # the array that contains the result at the end
 
     @property
     def final(self) -> list[Any]:
@@ -47,17 +47,17 @@ class Trace(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """Threads that go on at a pace of their own: the moves of a step, then what they are, or None where these threads wait."""
+    """Threads with their own pace. `moves` makes the moves of a step and then yields its text, or None if these threads wait."""
 
     threads: tuple[int, ...]
     moves: Iterator[str | None]
 
 
 class Machine:
-    """Threads over arrays. Within a step all reads come before all writes, as if the threads moved at one time.
+    """Threads that work on arrays. Within a step all reads come before all writes, as if the threads moved at the same time.
 
-    A step in which a thread reads a cell that another one writes, or two write the same, raises Race: the models are held to what a
-    GPU or CPU guarantees between two barriers.
+    A step raises Race if a thread reads a cell that another one writes, or if two threads write the same cell. So the models only
+    rely on what a GPU or CPU guarantees between two barriers.
     """
 
     def __init__(self, threads: int, **arrays: list[Any]):
@@ -66,7 +66,7 @@ class Machine:
         self._first = self._copy()
         self._steps: list[Step] = []
         self._moves: list[tuple[Move, Any]] = []
-        self._in_lockstep: set[int] = set()  # of the moves, by number
+        self._in_lockstep: set[int] = set()  # numbers of moves
 
     def __getitem__(self, cell: Cell) -> Any:
         array, position = cell
@@ -75,12 +75,12 @@ class Machine:
         return self._arrays[array][position]
 
     def cells(self, array: str) -> list[Any]:
-        """What an array holds now."""
+        """The current contents of an array."""
         return list(self._arrays[array])
 
     def write(self, thread: int, target: Cell, value: Any, *sources: Cell) -> None:
-        """Thread `thread` reads `sources` and writes what it made of them."""
-        self[target]  # is there
+        """Thread `thread` reads `sources` and writes a value that it computed from them."""
+        self[target]  # raises IndexError if it does not exist
         for source in sources:
             self[source]
         self._moves.append((Move(thread, sources, target), value))
@@ -89,16 +89,16 @@ class Machine:
         self.write(thread, target, self[source], source)
 
     def fold(self, thread: int, target: Cell, op: Operator, left: Cell, right: Cell) -> None:
-        """target ← left ⊕ right, in that order: the operator need not be commutative."""
+        """Computes target ← left ⊕ right, in that order: the operator need not be commutative."""
         self.write(thread, target, op(self[left], self[right]), left, right)
 
     def shuffle(self, lane: int, target: Cell, op: Operator, left: Cell, right: Cell) -> None:
-        """As fold(), by a lane of a warp that reads other lanes' registers: all of them have read before one writes."""
+        """Does the same as fold() for a lane of a warp that reads other lanes' registers: all lanes read before any lane writes."""
         self._in_lockstep.add(len(self._moves))
         self.fold(lane, target, op, left, right)
 
     def is_written(self, cell: Cell) -> bool:
-        """Whether a thread has written it in this step: who would change it too has to wait."""
+        """Whether a thread has written the cell in this step. Another thread that changes the cell must then wait."""
         return any(move.target == cell for move, _ in self._moves)
 
     @contextmanager
@@ -108,7 +108,7 @@ class Machine:
         self._end(text, waiting)
 
     def run(self, workers: Iterable[Worker], text: str = "") -> None:
-        """Steps until all workers are done, each at its own pace; a step says what some of them do, each thing once, after `text`."""
+        """Runs steps until all workers are done, each at its own pace. The text of a step is `text` and the workers' distinct texts."""
         left = list(workers)
         while left:
             self._begin()
@@ -162,21 +162,21 @@ class Machine:
 
 
 def equal_shares(n: int, threads: int) -> list[range]:
-    """Equal shares of n, one after the other; where they cannot be, the first ones have one more."""
+    """Equal shares of n, one after the other. If n is not divisible, the first shares have one more."""
     begins = [n // threads * thread + min(thread, n % threads) for thread in range(threads + 1)]
     return [range(*share) for share in pairwise(begins)]
 
 
 def passing_none(op: Operator) -> Operator:
-    """The operator with None as its identity: what a thread has that got no element."""
+    """The operator with None as its identity: None is the value of a thread without elements."""
     return lambda left, right: right if left is None else left if right is None else op(left, right)
 
 
 def bank_conflicts(step: Step, array: str, banks: int) -> int:
-    """How many turns the slowest bank of shared memory takes in a step: 1 is without conflicts.
+    """The number of turns that the slowest bank of shared memory needs in a step: 1 means no conflicts.
 
-    Cells whose positions are the same modulo `banks` lie in one bank, which serves one of them at a time. Each operand is an access of
-    its own, as each is an instruction of its own.
+    Cells whose positions are equal modulo `banks` are in one bank, which serves one cell at a time. Each operand is a separate access,
+    because each is a separate instruction.
     """
     turns = 1
     operands = max((len(move.sources) for move in step.moves), default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/moves.py: how elements are taken, packed, numbered and paired, as models on a few of them.
+# upsweep_report/moves.py: models of the rungs that take, pack, number and pair elements, on a few elements.
 from __future__ import annotations
 
 from bisect import bisect_right
@@ -20,20 +20,20 @@ def take_one(positions: list[int], x: list[Any]) -> Trace:
 
 
 def take_many(positions: list[int], x: list[Any], each: int = 2) -> Trace:
-    """`cuda.tiles` of take: a thread for several results, whose loads are all in flight before the first is stored."""
+    """`cuda.tiles` of take: a thread gathers several results, and starts all loads before it stores the first result."""
     threads = -(-len(positions) // each)
     machine = Machine(threads, positions=positions, x=x, register=[None] * len(positions), out=[None] * len(positions))
-    with machine.step(f"every thread reads {each} positions, and asks for all {each} elements at once"):
+    with machine.step(f"every thread reads {each} positions, and requests all {each} elements at once"):
         for i, position in enumerate(positions):
             machine.write(i % threads, ("register", i), x[position], ("positions", i), ("x", position))
-    with machine.step("then it stores them, side by side with its neighbours"):
+    with machine.step("then it stores them, next to those of adjacent threads"):
         for i in range(len(positions)):
             machine.copy(i % threads, ("out", i), ("register", i))
     return machine.trace("out")
 
 
 def take_batches(indices: list[int], x: list[Any], y: list[Any], threads: int = 2, batch: int = 4) -> Trace:
-    """`cpu.gather` of take: a batch of indices becomes positions, by vectors; then every column is gathered by these: here two."""
+    """`cpu.gather` of take: a batch of indices is converted to positions by vectors; then every column, here two, is gathered."""
     n = len(indices)
     machine = Machine(
         threads,
@@ -50,7 +50,7 @@ def take_batches(indices: list[int], x: list[Any], y: list[Any], threads: int = 
             for at, i in taken:
                 position = indices[i] if indices[i] >= 0 else indices[i] + len(x)
                 machine.write(thread, ("positions", at), position, ("indices", i))
-            yield "a vector of indices is checked, and becomes positions: those below 0 count from the end"
+            yield "a vector of indices is checked, and converted to positions: negative ones count from the end"
             for column in ("x", "y"):
                 for at, i in taken:
                     position = machine["positions", at]
@@ -79,15 +79,15 @@ def pack_one(starts: list[int], stops: list[int], x: list[Any]) -> Trace:
 
 
 def pack_lists(starts: list[int], stops: list[int], x: list[Any], size: int = 1) -> Trace:
-    """`cpu.threads`, `cuda.thread_per_list` of pack: a thread for each list; the longest decides when all are done.
+    """`cpu.threads`, `cuda.thread_per_list` of pack: a thread per list; the longest list determines the run time.
 
-    With `size` threads for each it is `cuda.warp_per_list`, `cuda.block_per_list`: they take its elements in turn.
+    With `size` threads per list it is `cuda.warp_per_list`, `cuda.block_per_list`: the threads take the list's elements in turn.
     """
     machine, offsets = _packed(starts, stops, x, len(starts) * size)
     longest = max((stop - start for start, stop in zip(starts, stops, strict=True)), default=0)
     for first in range(0, longest, size):
         what = f"element {first}" if size == 1 else f"elements {first} to {first + size - 1}"
-        whose = "every thread moves" if size == 1 else f"the {size} threads of each list move, side by side,"
+        whose = "every thread moves" if size == 1 else f"the {size} threads of each list move"
         with machine.step(f"{whose} {what} of its list, where there {'is one' if size == 1 else 'are any'}"):
             for number, start in enumerate(starts):
                 for k in range(first, min(first + size, stops[number] - start)):
@@ -96,11 +96,11 @@ def pack_lists(starts: list[int], stops: list[int], x: list[Any], size: int = 1)
 
 
 def pack_shares(starts: list[int], stops: list[int], x: list[Any], threads: int = 4) -> Trace:
-    """`cpu.shares`, `cuda.tiles` of pack: equal shares of the output; a search of the offsets says which list a place is of."""
+    """`cpu.shares`, `cuda.tiles` of pack: equal shares of the output; a search of the offsets finds the list of a position."""
     machine, offsets = _packed(starts, stops, x, threads)
     shares = equal_shares(offsets[-1], threads)
     for k in range(max((len(share) for share in shares), default=0)):
-        text = "every thread searches the offsets for its first place's list" if k == 0 else "it goes on, into the next list"
+        text = "every thread searches the offsets for its first place's list" if k == 0 else "it continues, into the next list"
         with machine.step(text):
             for thread, share in enumerate(shares):
                 if k < len(share):
@@ -116,20 +116,20 @@ class _Element(NamedTuple):
 
 
 class _Stage:
-    """What a thread has written last of its share of an output: vectors that are too long stay in it, whole cache lines leave it."""
+    """The elements of an output share that a thread wrote last: whole cache lines leave it, vectors that are too long stay in it."""
 
     def __init__(self, machine: Machine, thread: int, out: int, line: int):
         self.machine, self.thread, self.line = machine, thread, line
-        self.first = thread * 3 * line  # of its cells: two lines, and a vector that begins in the second
-        self.out = out // line * line  # where its first cell goes
-        self.own = self.at = out % line  # cells before that are not this share's; where the next element goes
+        self.first = thread * 3 * line  # of its cells. They are two lines, and a vector that begins in the second.
+        self.out = out // line * line  # The output position of its first cell.
+        self.own = self.at = out % line  # Earlier cells are not of this share; `at` is the next element.
 
     def put(self, elements: list[_Element], length: int) -> Iterator[str | None]:
-        """A list of `length` elements: with those that follow where it is short and they are there, else to the last one."""
+        """Adds a list of `length` elements. A short list is written with the elements after it if there are enough of them."""
         if length <= self.line <= len(elements):
             self._write(elements[: self.line])
             self.at += length
-            yield "a list is written by a whole vector, however short it is; the next one overwrites what was too much"
+            yield "a short list is written by a whole vector; the next list overwrites the extra elements"
             yield from self._flush()
             return
         first = 0
@@ -138,7 +138,7 @@ class _Stage:
             self._write(elements[first : first + count])
             self.at += count
             first += count
-            yield "a list that is long, or lies where the content ends, is written to its last element"
+            yield "a list that is long, or is at the end of the content, is written up to its last element"
             yield from self._flush()
 
     def _write(self, elements: list[_Element]) -> None:
@@ -153,12 +153,12 @@ class _Stage:
         for k in range(self.line):
             self.machine.copy(self.thread, ("stage", self.first + k), ("stage", self.first + whole + k))
         self.own, self.at, self.out = 0, self.at - whole, self.out + whole
-        yield "whole lines of the cache leave the stage, past the caches; what is left moves to its front"
+        yield "whole cache lines leave the stage, past the caches; the remaining elements move to its front"
 
     def finish(self) -> Iterator[str | None]:
         if self.at > self.own:
             self._leave(self.at)
-            yield "the rest of the share leaves the stage, and nothing past it"
+            yield "the rest of the share leaves the stage, and nothing beyond it"
 
     def _leave(self, end: int) -> None:
         for k in range(self.own, end):
@@ -170,7 +170,7 @@ def _stages(threads: int, line: int) -> list[None]:
 
 
 def _places_of(offsets: list[int], share: range) -> Iterator[tuple[int, range]]:
-    """The lists that a share of their elements has elements of, and which of their elements."""
+    """The lists that have elements in a share, and for each the range of these elements."""
     for number, (start, stop) in enumerate(pairwise(offsets)):
         inside = range(max(start, share.start) - start, min(stop, share.stop) - start)
         if inside or start == stop in share:
@@ -178,9 +178,9 @@ def _places_of(offsets: list[int], share: range) -> Iterator[tuple[int, range]]:
 
 
 def pack_staged(starts: list[int], stops: list[int], x: list[Any], threads: int = 2, line: int = 3) -> Trace:
-    """`cpu.staged` of pack: short lists by a vector each, into a stage in the first cache.
+    """`cpu.staged` of pack: each short list is written by one vector into a stage in the L1 cache.
 
-    Shares are of as many elements each; the rung counts lists too. A vector is a line, and a list is short up to that.
+    Shares have equal numbers of elements; the rung also counts lists. A vector is a line, and a list is short up to that length.
     """
     offsets = [0, *accumulate(stop - start for start, stop in zip(starts, stops, strict=True))]
     machine = Machine(
@@ -200,7 +200,7 @@ def pack_staged(starts: list[int], stops: list[int], x: list[Any], threads: int 
 
 
 def positions_staged(offsets: list[int], threads: int = 2, line: int = 3) -> Trace:
-    """`cpu.staged` of positions: the same with vectors of numbers, which need not be read."""
+    """`cpu.staged` of positions: as `cpu.staged` of pack, with vectors of numbers, which need not be read."""
     machine = Machine(threads, offsets=offsets, stage=_stages(threads, line), out=[None] * offsets[-1])
 
     def work(thread: int, share: range) -> Iterator[str | None]:
@@ -215,7 +215,7 @@ def positions_staged(offsets: list[int], threads: int = 2, line: int = 3) -> Tra
 
 
 def positions_one(offsets: list[int]) -> Trace:
-    """`cpu.serial` of positions: each element's place in its list."""
+    """`cpu.serial` of positions: each element's position in its list."""
     machine = Machine(1, offsets=offsets, out=[None] * offsets[-1])
     for number, (start, stop) in enumerate(pairwise(offsets)):
         for i in range(start, stop):
@@ -225,7 +225,7 @@ def positions_one(offsets: list[int]) -> Trace:
 
 
 def positions_path(offsets: list[int], threads: int = 4) -> Trace:
-    """`cuda.merge_path` of positions: lists and elements in one order are a path; every thread goes over as much of it."""
+    """`cuda.merge_path` of positions: lists and elements in one order are a path; every thread follows an equal share of it."""
     ends = [("list", number) for number in range(len(offsets) - 1)]
     path: list[tuple[str, int]] = []
     for number, end in enumerate(offsets[1:]):
@@ -242,11 +242,11 @@ def positions_path(offsets: list[int], threads: int = 4) -> Trace:
     return machine.trace("out")
 
 
-# ------------------------------------------------------------------------------------------------------ keys, and tuples
+# ----------------------------------------------------------------------------------------------------- keys, and tuples
 
 
 def keys_one(keys: list[Any], x: list[Any], op: Operator) -> Trace:
-    """`cpu.serial` of by-key: a run ends where the next key is another one."""
+    """`cpu.serial` of by-key: a run ends where the next key differs."""
     runs = _runs(keys)
     machine = Machine(1, keys=keys, x=x, sums=[None] * len(runs))
     for number, (start, stop) in enumerate(runs):
@@ -260,20 +260,20 @@ def keys_one(keys: list[Any], x: list[Any], op: Operator) -> Trace:
 
 
 def keys_runs(keys: list[Any], x: list[Any], op: Operator) -> Trace:
-    """`cpu.runs`, `cuda.runs`: a bit for each key that differs from the one before; where bits are set, lists begin."""
+    """`cpu.runs`, `cuda.runs`: a bit for each key that differs from the previous key; lists begin at the set bits."""
     n = len(keys)
     runs = _runs(keys)
     machine = Machine(n, keys=keys, begins=[None] * n, offsets=[None] * (len(runs) + 1), x=x, sums=[None] * len(runs))
-    with machine.step("every thread compares its key with the one before"):
+    with machine.step("every thread compares its key with the previous key"):
         for i in range(n):
             sources = [("keys", i - 1), ("keys", i)] if i > 0 else [("keys", i)]
             machine.write(i, ("begins", i), int(i == 0 or keys[i] != keys[i - 1]), *sources)
-    with machine.step("ranks of the bits say where each run's offset goes"):
+    with machine.step("the rank of a bit is the position of its run's offset"):
         for number, (start, _) in enumerate(runs):
             machine.write(start, ("offsets", number), start, ("begins", start))
         machine.write(n - 1, ("offsets", len(runs)), n)
     for k in range(max(stop - start for start, stop in runs)):
-        with machine.step("the runs are lists, and are summed as such"):
+        with machine.step("the runs are lists, and are summed as lists"):
             for number, (start, stop) in enumerate(runs):
                 if k == 0:
                     machine.copy(number, ("sums", number), ("x", start))
@@ -302,12 +302,12 @@ def pairs_one(offsets: list[int], x: list[Any]) -> Trace:
 
 
 def pairs_shares(offsets: list[int], x: list[Any], threads: int = 4) -> Trace:
-    """`cpu.shares`, `cuda.merge_path` of combinations: equal shares of the tuples; from its number a thread finds its first one."""
+    """`cpu.shares`, `cuda.merge_path` of combinations: equal shares of the tuples; a thread computes its first tuple from its number."""
     pairs = _pairs(offsets)
     machine = Machine(threads, x=x, left=[None] * len(pairs), right=[None] * len(pairs))
     shares = equal_shares(len(pairs), threads)
     for k in range(max((len(share) for share in shares), default=0)):
-        with machine.step("every thread finds the tuple of its first number" if k == 0 else "and goes on to the next one"):
+        with machine.step("every thread finds the tuple of its first number" if k == 0 else "and continues with the next one"):
             for thread, share in enumerate(shares):
                 if k < len(share):
                     _pair(machine, thread, share[k], *pairs[share[k]])

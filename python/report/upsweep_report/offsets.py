@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/offsets.py: how the rungs of offsets make offsets of starts and stops, as models on a few lists.
+# upsweep_report/offsets.py: models of the rungs of offsets, from starts and stops, on a few lists.
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -27,31 +27,31 @@ def turn_taking(starts: list[int], stops: list[int]) -> Trace:
 
 
 def hillis_steele(starts: list[int], stops: list[int]) -> Trace:
-    """`cuda.hillis_steele_global`: all lengths at one time, then a scan of them by ever longer strides, in two arrays in turn."""
+    """`cuda.hillis_steele_global`: all lengths at once, then a scan of them with increasing strides, in two alternating arrays."""
     return _scanned(starts, stops, scans.hillis_steele)
 
 
 def hillis_steele_blocks(starts: list[int], stops: list[int]) -> Trace:
-    """`cuda.hillis_steele_blocks`: the strides within tiles, whose totals are scanned and added back."""
+    """`cuda.hillis_steele_blocks`: strides within tiles; the tiles' totals are scanned and added back."""
     return _scanned(starts, stops, scans.hillis_steele_blocks)
 
 
 def two_passes(starts: list[int], stops: list[int]) -> Trace:
-    """`cpu.threads`: lengths summed in blocks, each alone, and what precedes each added in a second pass."""
+    """`cpu.threads`: lengths are summed in separate blocks, and the total before each block is added in a second pass."""
     return _scanned(starts, stops, scans.two_passes)
 
 
 def lookahead(starts: list[int], stops: list[int]) -> Trace:
-    """`cpu.lookahead`, `cuda.lookahead`: one pass, by totals that are there before they are needed."""
+    """`cpu.lookahead`, `cuda.lookahead`: one pass, with totals that are ready before they are needed."""
     return _scanned(starts, stops, scans.lookahead)
 
 
 def adjacent(starts: list[int], stops: list[int]) -> Trace:
-    """`cpu.adjacent`, `cuda.adjacent`: lists that follow each other have their offsets already, but for where the first begins."""
+    """`cpu.adjacent`, `cuda.adjacent`: adjacent lists have their offsets already, except for the start of the first list."""
     n = len(starts)
     machine = _machine(max(n, 1), starts, stops)
     with machine.step(
-        "every thread subtracts the first start from its stop, and checks that its list begins where the last one ends"
+        "every thread subtracts the first start from its stop, and checks that its list begins where the previous list ends"
     ):
         for i in range(n):
             sources = [("stops", i), ("starts", 0), *([("stops", i - 1), ("starts", i)] if i > 0 else [])]
@@ -60,7 +60,7 @@ def adjacent(starts: list[int], stops: list[int]) -> Trace:
 
 
 def _scanned(starts: list[int], stops: list[int], scan: Callable[[list[int], Operator], Trace]) -> Trace:
-    """A scan of the lengths, between a step that takes them and one that writes the offsets."""
+    """A scan of the lengths, between a step that computes them and a step that writes the offsets."""
     n = len(starts)
     lengths = [stop - start for start, stop in zip(starts, stops, strict=True)]
     if n == 0:
@@ -70,7 +70,7 @@ def _scanned(starts: list[int], stops: list[int], scan: Callable[[list[int], Ope
     none = {name: [None] * len(values) for name, values in inner.arrays.items()}
     offsets = [0, *[None] * n]
     first = Step(
-        "every thread has the length of its list",
+        "every thread computes the length of its list",
         tuple(Move(i, (("starts", i), ("stops", i)), ("a", i)) for i in range(n)),
         (),
         {**around, **inner.arrays, "offsets": offsets},

@@ -2,7 +2,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-// ---- charts: drawn when they come into view, and again when the colours change
+// ---- charts: drawn when they come into view, and again when the colors change
 
 function themed(layout) {
   const style = getComputedStyle(document.documentElement);
@@ -12,7 +12,7 @@ function themed(layout) {
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--muted"), activecolor: colour("--text") }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
 }
 
-// Nothing leaves the page: plotly would offer to upload a chart. And there is nothing to select points for.
+// No data leaves the page: plotly's button to upload a chart is removed, and its tools to select points.
 const config = { responsive: true, displaylogo: false, plotlyServerURL: "", modeBarButtonsToRemove: ["sendChartToCloud", "select2d", "lasso2d"] };
 
 function draw(figure) {
@@ -49,7 +49,7 @@ function valueOf(cell) {
   return given === undefined ? cell.textContent : given === "" ? undefined : Number(given);
 }
 
-// What is missing comes last, whichever way the rest is sorted.
+// Missing values come last, in either sort order.
 function compare(a, b, direction) {
   if (a === undefined || b === undefined) return (a === undefined) - (b === undefined);
   return (a < b ? -1 : a > b ? 1 : 0) * direction;
@@ -74,7 +74,7 @@ for (const heading of document.querySelectorAll("th")) {
   });
 }
 
-// As spreadsheets take it: tabs between numbers without their units, which stand in the headings.
+// The format that spreadsheets accept: tabs between numbers without units; the headings contain the units.
 function asText(table) {
   const headings = [...table.tHead.rows[0].cells].map(heading => {
     const name = [...heading.childNodes].map(node => node.textContent).join(", ");
@@ -84,7 +84,7 @@ function asText(table) {
   return [headings, ...rows].map(cells => cells.join("\t")).join("\n") + "\n";
 }
 
-// Where a browser keeps its clipboard to itself, the table is selected instead.
+// If the browser denies access to the clipboard, the table is selected instead.
 async function copy(table, button) {
   try {
     await navigator.clipboard.writeText(asText(table));
@@ -129,7 +129,7 @@ class Drawing {
     const key = document.createElement("p");
     key.className = "key";
     const waits = this.trace.steps.some(step => step.waiting.length > 0) ? " Ring: it waits." : "";
-    key.textContent = `Filled circle: the thread works. Hollow: it is idle.${waits} A line leads from what is read to what is written.`;
+    key.textContent = `Filled circle: the thread works. Hollow: it is idle.${waits} A line leads from a cell that is read to the cell that is written.`;
     box.append(key);
     this.slider.addEventListener("input", () => this.show());
     this.button.addEventListener("click", () => this.play());

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/page.py: one page of everything that was measured, which needs nothing beside itself.
+# upsweep_report/page.py: one self-contained page of all results.
 from __future__ import annotations
 
 import json
@@ -14,7 +14,7 @@ from .tables import Value, tables
 
 
 def page(results: list[Results], ladders: list[dict[str, Any]]) -> str:
-    """The report as HTML. `ladders`: what `upsweep.ladder()` says of the rungs. ResultsError for a problem that has none."""
+    """Returns the report as HTML. `ladders` is the result of `upsweep.ladder()`. Raises ResultsError for an unknown problem."""
     import jinja2
     import plotly.offline
 
@@ -60,14 +60,14 @@ def page(results: list[Results], ladders: list[dict[str, Any]]) -> str:
 
 
 def _in_script(data: Any) -> str:
-    """JSON that ends no script element, and opens none: `<!--<script>` in a name would hide the end of this one."""
+    """JSON that neither ends nor opens a script element: `<!--<script>` in a name would hide the end of this one."""
     return json.dumps(data, allow_nan=False).replace("<", "\\u003c")
 
 
 def _problem(name: str, rows: list[Row], ladders: list[dict[str, Any]], cards: dict[str, dict[str, str]]) -> dict[str, Any]:
     rungs = [rung for rung in ladders if rung["problem"] == name]
     ids = {rung["rung"] for rung in rungs}
-    # The ladder's own rungs first: so they have the same colours with other libraries beside them or without.
+    # The ladder's own rungs come first: their colors are then the same with and without other libraries.
     own = sorted((row for row in rows if row.problem == name), key=lambda row: row.rung not in ids)
     return {
         "name": name,

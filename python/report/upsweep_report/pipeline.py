@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/pipeline.py: lists folded in equal shares, a role for each thread of a block, as a model on a few of them.
+# upsweep_report/pipeline.py: a model of lists that are folded in equal shares, with a role for each thread of a block.
 from __future__ import annotations
 
 from bisect import bisect_right
@@ -15,7 +15,7 @@ _STAGES = 2  # of shared memory, in which a share is loaded while another is fol
 
 
 class _Share(NamedTuple):
-    """Elements, and the lists that they are of: those before `ends` end here."""
+    """Elements, and the lists that contain them: those before `ends` end here."""
 
     elements: range
     lists: range
@@ -23,7 +23,7 @@ class _Share(NamedTuple):
 
 
 class _Partial(NamedTuple):
-    """The fold of what a share has of a list that lies in several: it ends here, or goes on in the next share."""
+    """The fold of a share's elements of a list that extends over several shares: it ends here, or continues in the next share."""
 
     share: int
     list: int
@@ -31,7 +31,7 @@ class _Partial(NamedTuple):
 
 
 def shares_of(offsets: list[int], size: int, snap: int) -> list[_Share]:
-    """Equal shares of the work, which is an element or a list each; a list of up to `snap` elements is not split."""
+    """Equal shares of the work, where an element or a list is one unit; a list of up to `snap` elements is not split."""
     lists = len(offsets) - 1
     positions = [start + i for i, start in enumerate(offsets)]  # the work before each list
 
@@ -53,21 +53,21 @@ def shares_of(offsets: list[int], size: int, snap: int) -> list[_Share]:
 
 
 class _Block:
-    """A block: what its roles hand to each other, and their moves."""
+    """A block: the data that its roles exchange, and their moves."""
 
     def __init__(self, model: _Model, number: int):
         self.model, self.machine, self.number = model, model.machine, number
-        self.found: list[tuple[int, int]] = []  # shares whose borders are known, and the slot of each
-        self.loaded: list[tuple[int, int]] = []  # and those that are in a stage
+        self.found: list[tuple[int, int]] = []  # shares whose borders were found, with the slot of each
+        self.loaded: list[tuple[int, int]] = []  # shares that are in a stage
         self.mail: list[_Partial] = []
-        self.taken = self.freed = 0  # shares that are loaded; stages that were folded
+        self.taken = self.freed = 0  # shares that were loaded; stages that were folded
         self.is_found = self.is_loaded = self.is_folded = False  # all of them
 
     def thread(self, role: int) -> int:
         return self.number * _ROLES + role
 
     def workers(self) -> Iterator[Worker]:
-        """What is made in a step is seen in the next one: who reads comes first."""
+        """The workers of all roles. A write is visible in the next step, so readers come first."""
         consumers = tuple(self.thread(2 + c) for c in range(_CONSUMERS))
         yield Worker((self.thread(2 + _CONSUMERS),), self.publish())
         yield Worker(consumers, self.consume())
@@ -119,13 +119,13 @@ class _Block:
         self.is_folded = True
 
     def fold_lists(self, share: _Share, slot: int, lists: list[int]) -> Iterator[str | None]:
-        """Of lists that lie within the share one by each consumer."""
+        """Folds lists that are within the share, one per consumer."""
         lengths = [self.model.offsets[i + 1] - self.model.offsets[i] for i in lists]
         for k in range(max(lengths)):
             for c, i in enumerate(lists):
                 if k < lengths[c]:
                     self.add(c, self.stage(slot, self.model.offsets[i] + k - share.elements.start), k == 0)
-            yield "threads 2 and 3 fold lists that the share has all of, one each"
+            yield "threads 2 and 3 fold lists that are completely in the share, one each"
         for c, i in enumerate(lists):
             if lengths[c] == 0:
                 self.machine.write(self.thread(2 + c), ("out", i), None, ("offsets", i))
@@ -134,7 +134,7 @@ class _Block:
         yield "their results are written"
 
     def fold_range(self, share: _Share, slot: int, i: int) -> Iterator[str | None]:
-        """What the share has of a list by all consumers, which take elements in turn."""
+        """Folds the share's elements of a list with all consumers, which take elements in turn."""
         elements = self.model.range_in(i, share)
         for first in range(0, len(elements), _CONSUMERS):
             for c, element in enumerate(elements[first : first + _CONSUMERS]):
@@ -151,7 +151,7 @@ class _Block:
             value = self.model.op(value, self.machine[register])
         self.machine.write(self.thread(2), ("mail", self.number), value, *registers)
         self.mail.append(partial)
-        yield "what they have of it is joined, and handed to thread 4"
+        yield "their folds of it are joined, and passed to thread 4"
 
     def register(self, c: int) -> Cell:
         return "register", self.number * _CONSUMERS + c
@@ -177,7 +177,7 @@ class _Block:
             count = self.machine[missing] + change
             self.machine.copy(thread, ("ends" if partial.ends else "goes on", partial.share), ("mail", self.number))
             self.machine.write(thread, missing, count, missing)
-            yield "thread 4 leaves a partial fold by its share, and counts those that are missing"
+            yield "thread 4 stores a partial fold at its share, and counts the missing ones"
             self.mail.pop(0)
             if count == 0:
                 last = self.model.last_share(partial.list)
@@ -186,11 +186,11 @@ class _Block:
                 for cell in cells:
                     value = self.model.op(value, self.machine[cell])
                 self.machine.write(thread, ("out", partial.list), value, *cells)
-                yield "none is missing: who came last folds the list's partial folds, in order"
+                yield "none is missing: the last thread folds the list's partial folds, in order"
 
 
 class _Model:
-    """What all blocks know."""
+    """The data that all blocks share."""
 
     def __init__(self, offsets: list[int], x: list[Any], op: Operator, blocks: int, size: int, snap: int):
         self.offsets, self.op, self.blocks = offsets, passing_none(op), blocks
@@ -224,9 +224,9 @@ class _Model:
 
 
 def lists_by_roles(offsets: list[int], x: list[Any], op: Operator, blocks: int = 2, size: int = 4, snap: int = 2) -> Trace:
-    """`cuda.pipeline`: equal shares of elements and lists, each searched, loaded, folded and published by threads of their own.
+    """`cuda.pipeline`: equal shares of elements and lists, each searched, loaded, folded and published by separate threads.
 
-    Blocks take shares in turn, where the rung has tickets. A role is a thread, of which the rung has warps; a stage holds a whole
+    Blocks take shares in turn; in the rung they take tickets. A role is a thread here and a warp in the rung. A stage holds a whole
     share, which the rung splits into tiles. The operator must commute.
     """
     model = _Model(offsets, x, op, blocks, size, snap)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/problems.py: what the report says of each problem besides results: its operations, and models that draw its rungs.
+# upsweep_report/problems.py: each problem's properties that are not in results: operations, and models of rungs.
 from __future__ import annotations
 
 import math
@@ -27,16 +27,16 @@ from .results import Row
 
 
 class Work(NamedTuple):
-    """How many operations a problem takes by its definition, whatever a rung does besides."""
+    """The number of operations that a problem needs by its definition, without any extra work of a rung."""
 
     what: str  # is counted
-    count: Callable[[Row], float]  # KeyError where a row does not say what is needed
-    for_each_byte: str  # in words, as the guide has it; of float64 unless it names another type
+    count: Callable[[Row], float]  # raises KeyError if a row lacks a value
+    for_each_byte: str  # as in the guide; for float64 unless it names another type
 
 
 class Problem(NamedTuple):
     work: Work
-    # By rung, or by the rungs that do the same, between blanks. Rungs of libraries have none: what they do inside is theirs.
+    # By rung, or by several equivalent rungs, separated by blanks. Rungs of libraries have no model.
     models: dict[str, Callable[[], Trace]]
 
     def model(self, rung: str) -> Callable[[], Trace] | None:
@@ -82,12 +82,12 @@ def _two_each(row: Row) -> float:
 
 
 def _comparisons(row: Row) -> float:
-    """log2 is concave, x·log2 x convex: lists of unequal lengths need more."""
+    """A lower bound: log2 is concave and x·log2 x convex, so lists of unequal lengths need more."""
     length = row.n / max(row.details["lists"], 1)
     return row.n * max(math.log2(length), 1.0)
 
 
-# Bytes are counted the same way as operations: those of the problem, not of a rung.
+# Bytes are counted in the same way as operations: those of the problem, not of a rung.
 PROBLEMS = {
     "scan": Problem(
         Work("an addition for each element", _one_each, "1/16"),
@@ -179,7 +179,7 @@ PROBLEMS = {
     ),
     "segmented-sort": Problem(
         Work(
-            "for each element as many comparisons as the logarithm (base 2) of the lists' mean length, and at least one",
+            "for each element the logarithm (base 2) of the lists' mean length, in comparisons, and at least one",
             _comparisons,
             "10/16 of lists of 1,024",
         ),
@@ -292,7 +292,7 @@ PROBLEMS = {
 
 
 def operations(row: Row) -> float | None:
-    """Those of a row's problem; None where it is unknown, or the row does not say enough."""
+    """The operations of a row's problem; None if the problem is unknown, or the row lacks a value that is needed."""
     problem = PROBLEMS.get(row.problem)
     try:
         return problem.work.count(row) if problem else None

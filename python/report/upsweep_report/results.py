@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/results.py: what `upsweep bench` has written down, read and checked.
+# upsweep_report/results.py: reads and checks results of `upsweep bench`.
 from __future__ import annotations
 
 import gzip
@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 SCHEMA = 1
-# Problems that older files have under another name.
+# Problems that have another name in older files.
 RENAMED = {
     "ragged": "offsets",
     "segmented": "segmented-reduce",
@@ -23,11 +23,11 @@ RENAMED = {
 
 
 class ResultsError(ValueError):
-    """A file that is no results of `upsweep bench`, or not those of this version."""
+    """The error for a file that does not contain results of `upsweep bench`, or not of this version."""
 
 
 class Row(NamedTuple):
-    """A rung at one size, type and count of threads; what was not measured is None."""
+    """A rung at one size, type and number of threads; values that were not measured are None."""
 
     problem: str
     study: str
@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
     @property
     def place(self) -> str:
-        """What ran it: the machine's processor, or the GPU."""
+        """The processor of the machine, or the GPU that ran it."""
         return self.machine if self.device == "cpu" else self.device
 
     @property
@@ -63,7 +63,7 @@ class Row(NamedTuple):
 
     @property
     def roofs(self) -> dict[str, float]:
-        """What the memory gave in the same rounds, in bytes per second: a copy, and a read where one was measured."""
+        """The memory bandwidth in the same rounds, in bytes per second: of a copy, and of a read if one was measured."""
         fractions = {what: self.details.get(f"fraction_of_{what}") for what in ("copy", "read")}
         found = {what: self.rate / fraction for what, fraction in fractions.items() if self.rate and fraction}
         return found or ({"copy": self.limit} if self.limit else {})
@@ -91,22 +91,20 @@ class Results(NamedTuple):
 
 
 def load(path: str | os.PathLike[str]) -> Results:
-    """The results in a file. ResultsError says what is wrong with it; OSError where it cannot be read."""
+    """Reads the results in a file. Raises ResultsError for invalid contents, and OSError if the file cannot be read."""
     with open(path, "rb") as file:
         return _parsed(os.fspath(path), file.read())
 
 
 def require_known(results: Results, problems: Sequence[str]) -> None:
-    """ResultsError where a problem is none of these: what it measures would be guessed."""
+    """Raises ResultsError for results of an unknown problem: the meaning of its measurements would be a guess."""
     for name in results.problems:
         if name not in problems:
-            raise ResultsError(
-                f"{results.path}: there is no problem '{name}' in this upsweep; there are: {', '.join(problems)}"
-            )
+            raise ResultsError(f"{results.path}: unknown problem '{name}' in this upsweep; available: {', '.join(problems)}")
 
 
 def recorded() -> list[Results]:
-    """What was measured on an H200 and on many threads, for pages that are made where there is no GPU."""
+    """The results of an H200 and of many threads, for pages of machines without a GPU."""
     files = resources.files(__package__).joinpath("recorded").iterdir()
     packed = sorted((file for file in files if file.name.endswith(".json.gz")), key=lambda file: file.name)
     return [_parsed(f"recorded {file.name.removesuffix('.json.gz')}", gzip.decompress(file.read_bytes())) for file in packed]
@@ -116,11 +114,11 @@ def _parsed(name: str, text: bytes) -> Results:
     try:
         found = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        raise ResultsError(f"{name}: no JSON, or it is truncated: {error}") from None
+        raise ResultsError(f"{name}: not valid JSON, or truncated: {error}") from None
     if not isinstance(found, dict) or not all(isinstance(found.get(field), list) for field in ("rows", "groups", "cells")):
         of_ladder = isinstance(found, dict) and "problem" in found and "rows" in found
-        what = "it is of `upsweep ladder`; a page is made of what `upsweep bench` writes" if of_ladder else "it has no rows"
-        raise ResultsError(f"{name}: no results of upsweep bench: {what}")
+        what = "it is of `upsweep ladder`; a page needs the results of `upsweep bench`" if of_ladder else "it has no rows"
+        raise ResultsError(f"{name}: not a results file of upsweep bench: {what}")
     if found.get("schema") != SCHEMA:
         raise ResultsError(f"{name}: results of schema {found.get('schema')}; this upsweep reads schema {SCHEMA}")
     try:
@@ -142,11 +140,11 @@ def _parsed(name: str, text: bytes) -> Results:
         rows = [_row(row, machine_label(machine), limits) for row in found["rows"]]
         return Results(name, machine, method, links, rows, found["failures"])
     except (KeyError, TypeError, OverflowError) as error:
-        raise ResultsError(f"{name}: a row or group without what it must have: {error}") from None
+        raise ResultsError(f"{name}: a row or group lacks required fields: {error}") from None
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def _finite(text: str) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/scans.py: how the rungs of scan move data, as models on a few elements.
+# upsweep_report/scans.py: models of the rungs of scan, on a few elements.
 from __future__ import annotations
 
 from typing import Any
@@ -13,7 +13,7 @@ def serial(x: list[Any], op: Operator) -> Trace:
     with machine.step("the first element is the first prefix"):
         machine.copy(0, ("out", 0), ("x", 0))
     for i in range(1, len(x)):
-        with machine.step(f"prefix {i} is prefix {i - 1} and element {i}: it cannot begin before that is there"):
+        with machine.step(f"prefix {i} is prefix {i - 1} and element {i}: it must wait for that prefix"):
             machine.fold(0, ("out", i), op, ("out", i - 1), ("x", i))
     return machine.trace("out")
 
@@ -30,7 +30,7 @@ def turn_taking(x: list[Any], op: Operator) -> Trace:
 
 
 def hillis_steele_in_place(x: list[Any], op: Operator) -> Trace:
-    """One array: every round needs a barrier between its reads and its writes, and the values read are kept in registers."""
+    """One array: every round needs a barrier between its reads and its writes, and keeps the values that it read in registers."""
     n = len(x)
     machine = Machine(n, out=x, register=[None] * n)
     stride = 1
@@ -46,7 +46,7 @@ def hillis_steele_in_place(x: list[Any], op: Operator) -> Trace:
 
 
 def hillis_steele(x: list[Any], op: Operator) -> Trace:
-    """`cuda.hillis_steele`: two arrays take turns, so that a round reads what the one before has written."""
+    """`cuda.hillis_steele`: two arrays alternate, so that a round reads the results of the previous round."""
     n = len(x)
     machine = Machine(n, a=x, b=[None] * n)
     source, target = "a", "b"
@@ -64,7 +64,7 @@ def hillis_steele(x: list[Any], op: Operator) -> Trace:
 
 
 def _rounds(machine: Machine, op: Operator, arrays: tuple[str, str], tiles: list[range], text: str) -> str:
-    """Hillis and Steele's rounds in all tiles at once, from one array into the other and back: the name of the last one written."""
+    """Hillis and Steele's rounds in all tiles at once, between two arrays; returns the name of the last array that was written."""
     source, target = arrays
     stride = 1
     while stride < max(len(tile) for tile in tiles):
@@ -81,7 +81,7 @@ def _rounds(machine: Machine, op: Operator, arrays: tuple[str, str], tiles: list
 
 
 def hillis_steele_blocks(x: list[Any], op: Operator, tile: int = 4) -> Trace:
-    """`cuda.hillis_steele_blocks`: every block scans a tile; the tiles' totals are scanned the same way, and added back."""
+    """`cuda.hillis_steele_blocks`: every block scans a tile; the tiles' totals are scanned in the same way, and added back."""
     n = len(x)
     tiles = [range(begin, min(begin + tile, n)) for begin in range(0, n, tile)]
     none = [None] * len(tiles)
@@ -93,7 +93,7 @@ def hillis_steele_blocks(x: list[Any], op: Operator, tile: int = 4) -> Trace:
         for block, own in enumerate(tiles):
             machine.copy(own[-1], ("total", block), (out, own[-1]))
     totals = _rounds(machine, op, ("total", "other"), [range(len(tiles))], "a launch scans the totals")
-    with machine.step("another launch adds what precedes each tile to all of it"):
+    with machine.step("another launch adds the total before each tile to all of its elements"):
         for block, own in enumerate(tiles[1:], 1):
             for i in own:
                 machine.fold(i, (out, i), op, (totals, block - 1), (out, i))
@@ -101,7 +101,7 @@ def hillis_steele_blocks(x: list[Any], op: Operator, tile: int = 4) -> Trace:
 
 
 def blelloch(x: list[Any], op: Operator) -> Trace:
-    """`cuda.blelloch`: up a tree, then down, in place: two operations for each element, and ever fewer threads towards the root."""
+    """`cuda.blelloch`: up a tree, then down, in place: two operations per element, and fewer and fewer threads towards the root."""
     n = len(x)
     machine = Machine(max(n // 2, 1), out=x)
     stride = 1
@@ -114,7 +114,7 @@ def blelloch(x: list[Any], op: Operator) -> Trace:
     while stride >= 1:
         rights = range(3 * stride - 1, n, 2 * stride)
         if rights:
-            with machine.step(f"down: what precedes the middle of each subtree of {2 * stride} is added there"):
+            with machine.step(f"down: the total before the middle of each subtree of {2 * stride} is added there"):
                 for thread, right in enumerate(rights):
                     machine.fold(thread, ("out", right), op, ("out", right - stride), ("out", right))
         stride //= 2
@@ -133,7 +133,7 @@ def shuffle(x: list[Any], op: Operator, lanes: int = 4) -> Trace:
                 if i % lanes >= stride:
                     machine.shuffle(i, ("register", i), op, ("register", i - stride), ("register", i))
         stride *= 2
-    with machine.step("the last lane of each warp puts its total into shared memory"):
+    with machine.step("the last lane of each warp writes its total to shared memory"):
         for warp in range(warps):
             last = min((warp + 1) * lanes, n) - 1
             machine.copy(last, ("total", warp), ("register", last))
@@ -151,7 +151,7 @@ def shuffle(x: list[Any], op: Operator, lanes: int = 4) -> Trace:
 
 
 def vectors(x: list[Any], op: Operator, lanes: int = 4) -> Trace:
-    """`cpu.simd`: one thread, a vector at a time: log2 steps within it, and a carry from the one before."""
+    """`cpu.simd`: one thread, a vector at a time: log2 steps within the vector, and a carry from the previous vector."""
     n = len(x)
     machine = Machine(1, x=x, vector=[None] * min(lanes, n), carry=[None], out=[None] * n)
     for first in range(0, n, lanes):
@@ -166,7 +166,7 @@ def vectors(x: list[Any], op: Operator, lanes: int = 4) -> Trace:
                     machine.fold(0, ("vector", lane), op, ("vector", lane - stride), ("vector", lane))
             stride *= 2
         if first > 0:
-            with machine.step("the carry is combined into all of it: what one vector waits for of the one before"):
+            with machine.step("the carry is combined into all lanes: only this step waits for the previous vector"):
                 for lane in range(width):
                     machine.fold(0, ("vector", lane), op, ("carry", 0), ("vector", lane))
         with machine.step("it is stored; its last lane is the next carry"):
@@ -177,7 +177,7 @@ def vectors(x: list[Any], op: Operator, lanes: int = 4) -> Trace:
 
 
 def two_passes(x: list[Any], op: Operator, threads: int = 4) -> Trace:
-    """`cpu.threads`, `cpu.simd_threads`: every block is scanned alone; the totals are scanned, and combined into the blocks."""
+    """`cpu.threads`, `cpu.simd_threads`: every block is scanned separately; the totals are scanned, and combined into the blocks."""
     n = len(x)
     length = -(-n // threads)
     blocks = [range(begin, min(begin + length, n)) for begin in range(0, n, length)]
@@ -196,7 +196,7 @@ def two_passes(x: list[Any], op: Operator, threads: int = 4) -> Trace:
         with machine.step("the totals are scanned by one thread"):
             machine.fold(0, ("total", thread), op, ("total", thread - 1), ("total", thread))
     for k in range(length if len(blocks) > 1 else 0):
-        with machine.step("second pass: what precedes a block is combined into all of it; nothing precedes the first"):
+        with machine.step("second pass: the total before a block is combined into all of it; nothing precedes the first"):
             for thread, block in enumerate(blocks[1:], 1):
                 if k < len(block):
                     machine.fold(thread, ("out", block[k]), op, ("total", thread - 1), ("out", block[k]))
@@ -204,7 +204,7 @@ def two_passes(x: list[Any], op: Operator, threads: int = 4) -> Trace:
 
 
 class _Tiles:
-    """Tiles of an array, a thread or block for each, and what is done to all of them at a time."""
+    """Tiles of an array, with a thread or block for each, and the steps that process all of them at a time."""
 
     def __init__(self, x: list[Any], op: Operator, length: int, workers: int = 0):
         n = len(x)
@@ -227,7 +227,7 @@ class _Tiles:
                         self.machine.fold(tile % self.workers, total, self.op, total, ("x", elements[k]))
 
     def scan(self, tiles: list[int], text: str, before: str) -> None:
-        """From what precedes each tile: cell `tile` of the array `before`; tile 0 begins with nothing."""
+        """Scans, starting from what precedes each tile: cell `tile` of the array `before`. Nothing precedes tile 0."""
         for k in range(max(len(self.tiles[tile]) for tile in tiles)):
             with self.machine.step(text):
                 for tile in tiles:
@@ -241,7 +241,7 @@ class _Tiles:
                         self.machine.fold(thread, ("out", i), self.op, left, ("x", i))
 
     def joined(self, thread: int, target: tuple[str, int], *cells: tuple[str, int]) -> None:
-        """target ← the cells folded in order; those that hold nothing yet are left out."""
+        """Computes target ← the cells folded in order; empty cells are skipped."""
         known = [cell for cell in cells if self.machine[cell] is not None]
         value = self.machine[known[0]]
         for cell in known[1:]:
@@ -250,15 +250,15 @@ class _Tiles:
 
 
 def chained(x: list[Any], op: Operator, tile: int = 4) -> Trace:
-    """`cpu.chained`: a thread per tile folds it, waits for the carry of the tile before, hands on its own, and scans."""
+    """`cpu.chained`: a thread per tile folds it, waits for the carry of the previous tile, publishes its own, and scans."""
     tiles = _Tiles(x, op, tile)
     everyone = list(range(tiles.count))
-    tiles.fold(everyone, "every thread folds its tile, which brings it into the cache")
+    tiles.fold(everyone, "every thread folds its tile, which loads it into the cache")
     for thread in everyone:
         text = (
-            f"tile {thread} takes the carry of the tile before it, and hands on its own"
+            f"tile {thread} reads the carry of the previous tile, and publishes its own"
             if thread
-            else "tile 0 hands on its carry"
+            else "tile 0 publishes its carry"
         )
         with tiles.machine.step(text, tuple(everyone[thread + 1 :])):
             if thread > 0:
@@ -269,20 +269,20 @@ def chained(x: list[Any], op: Operator, tile: int = 4) -> Trace:
 
 
 def lookback(x: list[Any], op: Operator, tile: int = 4) -> Trace:
-    """`cuda.lookback`: a block walks back over the totals before its tile, until one has published its prefix.
+    """`cuda.lookback`: a block walks back over the totals before its tile, until it finds a published prefix.
 
-    One tile at a time; a block of the rung looks at 32, one for each lane of a warp.
+    It reads one tile at a time; a block of the rung reads 32, one for each lane of a warp.
     """
     tiles = _Tiles(x, op, tile)
     machine, everyone = tiles.machine, list(range(tiles.count))
     tiles.fold(everyone, "every block folds its tile, and publishes the total")
     with machine.step("what precedes tile 0 is known: it publishes its prefix"):
         machine.copy(0, ("carry", 0), ("total", 0))
-    seen = {block: block - 1 for block in everyone[1:]}  # the tile that each looks at
+    seen = {block: block - 1 for block in everyone[1:]}  # the tile that each block reads
     while seen:
         ends = [block for block, at in seen.items() if machine["carry", at] is not None]
         with machine.step(
-            "who meets a prefix stops; who meets a total adds it, and looks one tile further back (a warp: 32 tiles at a time)"
+            "a block that finds a prefix stops; one that finds a total adds it, and reads the tile before (a warp: 32 tiles at a time)"
         ):
             for block, at in seen.items():
                 met = ("carry", at) if block in ends else ("total", at)
@@ -301,18 +301,18 @@ def lookahead(x: list[Any], op: Operator, tile: int = 2, blocks: int = 2) -> Tra
     machine = tiles.machine
     rounds = [list(range(first, min(first + tiles.workers, tiles.count))) for first in range(0, tiles.count, tiles.workers)]
     tiles.fold(rounds[0], "every block folds its first tile, and publishes the total")
-    merged = dict.fromkeys(range(tiles.workers), 0)  # how many totals each block has added up
+    merged = dict.fromkeys(range(tiles.workers), 0)  # the number of totals that each block has added
     for number, own in enumerate(rounds):
         if number + 1 < len(rounds):
-            tiles.fold(rounds[number + 1], "ahead: every block folds the tile after that, and publishes its total")
+            tiles.fold(rounds[number + 1], "ahead: every block folds its next tile, and publishes the total")
         while any(merged[at % tiles.workers] < at for at in own):
-            with machine.step("nobody waits: every block adds up the totals before its tile, in order"):
+            with machine.step("no block waits: every block adds up the totals before its tile, in order"):
                 for at in own:
                     block = at % tiles.workers
                     if merged[block] < at:
                         tiles.joined(block, ("carry", block), ("carry", block), ("total", merged[block]))
                         merged[block] += 1
-        with machine.step("what precedes each tile is there"):
+        with machine.step("the total before each tile is complete"):
             for at in own:
                 if at > 0:
                     machine.copy(at % tiles.workers, ("before", at), ("carry", at % tiles.workers))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/sorts.py: how the elements of lists are sorted, as models on a few of them.
+# upsweep_report/sorts.py: models of the rungs that sort the elements of lists, on a few elements.
 from __future__ import annotations
 
 from bisect import bisect_right
@@ -13,7 +13,7 @@ _NETWORK = ([(0, 1), (2, 3)], [(0, 2), (1, 3)], [(1, 2)])  # sorts four
 
 
 def sort_networks(x: list[Any]) -> Trace:
-    """`cpu.networks`: lists of four, one in each lane; all lanes compare and exchange the same two places, without a branch."""
+    """`cpu.networks`: one list of four elements per lane; all lanes compare and exchange the same two places, without a branch."""
     lists = len(x) // 4
     machine = Machine(lists, x=x)
     for pairs in _NETWORK:
@@ -31,7 +31,7 @@ def sort_networks(x: list[Any]) -> Trace:
 
 
 def sort_one(x: list[Any]) -> Trace:
-    """`cpu.serial` of segmented-sort, one list: every element moves down to where it belongs."""
+    """`cpu.serial` of segmented-sort, for one list: every element moves down to its place."""
     machine = Machine(1, x=x)
     for i in range(1, len(x)):
         place = _place_of(machine, 0, i)
@@ -41,13 +41,13 @@ def sort_one(x: list[Any]) -> Trace:
 
 
 def sort_lists_threads(offsets: list[int], x: list[Any], threads: int = 4) -> Trace:
-    """`cpu.threads` of segmented-sort: as many lists for each thread, one after the other; of short ones elements are inserted."""
+    """`cpu.threads` of segmented-sort: the same number of lists for each thread, one after the other; short lists by insertion."""
     machine = Machine(threads, offsets=offsets, x=x)
     ranges = equal_shares(len(offsets) - 1, threads)
     work = [[(offsets[i], j) for i in own for j in range(offsets[i] + 1, offsets[i + 1])] for own in ranges]
     for k in range(max(len(own) for own in work)):
         done = tuple(thread for thread, own in enumerate(work) if k >= len(own))
-        with machine.step("every thread inserts the next element into what is sorted of its list", done):
+        with machine.step("every thread inserts the next element into the sorted elements of its list", done):
             for thread, own in enumerate(work):
                 if k < len(own):
                     start, i = own[k]
@@ -56,7 +56,7 @@ def sort_lists_threads(offsets: list[int], x: list[Any], threads: int = 4) -> Tr
 
 
 def _place_of(machine: Machine, start: int, i: int) -> int:
-    """Where element i goes among those from `start` on, which are sorted."""
+    """The place of element i among the sorted elements that begin at `start`."""
     return start + bisect_right([machine["x", j] for j in range(start, i)], machine["x", i])
 
 
@@ -66,7 +66,7 @@ def _insert(machine: Machine, thread: int, place: int, i: int) -> None:
 
 
 def sort_by_threads(offsets: list[int], x: list[Any]) -> Trace:
-    """`cuda.thread_per_list`: a thread inserts the elements of its list, and moves one of those before it in each step."""
+    """`cuda.thread_per_list`: a thread inserts the elements of its list, and moves one of the earlier elements in each step."""
     lists = len(offsets) - 1
     machine = Machine(lists, offsets=offsets, x=x, register=[None] * lists, out=[None] * len(x))
 
@@ -78,10 +78,10 @@ def sort_by_threads(offsets: list[int], x: list[Any]) -> Trace:
             at = j
             while at > start and machine[register] < machine["out", at - 1]:
                 machine.write(i, ("out", at), machine["out", at - 1], register, ("out", at - 1))
-                yield "one that is greater moves up by a place"
+                yield "a greater element moves up by one place"
                 at -= 1
             machine.copy(i, ("out", at), register)
-            yield "it is put where none before it is greater"
+            yield "it is written where no earlier element is greater"
 
     machine.run(Worker((i,), work(i, *bounds)) for i, bounds in enumerate(pairwise(offsets)))
     return machine.trace("out")
@@ -91,7 +91,7 @@ def sort_by_threads(offsets: list[int], x: list[Any]) -> Trace:
 
 
 def sort_by_warps(offsets: list[int], x: list[Any], lanes: int = 4) -> Trace:
-    """`cuda.warp_per_list`: every lane counts how many elements of the list come before its own; none moves but to its place."""
+    """`cuda.warp_per_list`: every lane counts the list's elements that come before its own; each element moves once, to its place."""
     lists = len(offsets) - 1
     machine = Machine(lists * lanes, offsets=offsets, x=x, rank=[None] * (lists * lanes), out=[None] * len(x))
 
@@ -104,11 +104,11 @@ def sort_by_warps(offsets: list[int], x: list[Any], lanes: int = 4) -> Trace:
                     comes_before = other < own_one or (k < j and not own_one < other)
                     rank = machine["rank", thread] if k > start else 0
                     machine.write(thread, ("rank", thread), rank + comes_before, ("x", j), ("x", k))
-                yield "the lanes of a warp read one element: who has a greater one, or an equal one after it, counts it"
+                yield "the lanes of a warp read one element: a lane counts it if its own is greater, or is equal and comes after it"
             for thread, j in own:
                 place = start + machine["rank", thread]
                 machine.write(thread, ("out", place), machine["x", j], ("rank", thread), ("x", j))
-            yield "its rank is an element's place"
+            yield "the rank of an element is its place"
 
     bounds = enumerate(pairwise(offsets))
     machine.run(Worker(tuple(range(i * lanes, (i + 1) * lanes)), work(i, *list_)) for i, list_ in bounds)
@@ -119,7 +119,7 @@ def sort_by_warps(offsets: list[int], x: list[Any], lanes: int = 4) -> Trace:
 
 
 class _Tile:
-    """What a block sorts in shared memory: some items of each of its threads, in which lists begin at `heads`."""
+    """The elements that a block sorts in shared memory: some items per thread, with lists that begin at `heads`."""
 
     def __init__(self, machine: Machine, block: int, threads: int, items: int, count: int, heads: list[int]):
         self.machine, self.items, self.count, self.heads = machine, items, count, heads
@@ -130,7 +130,7 @@ class _Tile:
         return array, self.first_cell + i
 
     def load(self, first: int, more: list[Cell]) -> None:
-        """Elements from `first` on, by neighbouring threads; with each what `more` says of its place."""
+        """Loads the elements that begin at `first`, by adjacent threads; `more` are other arrays to read at each position."""
         for i in range(self.count):
             read = [("x", first + i), *((array, at + i) for array, at in more)]
             thread = self.first_thread + i % self.threads
@@ -163,7 +163,7 @@ class _Tile:
         return min([head for head in self.heads if head > i], default=self.count)
 
     def _sort_own(self) -> Iterator[str | None]:
-        """By odd-even transposition: neighbours are swapped, but never where a list begins."""
+        """Sorts by odd-even transposition: adjacent elements are swapped, but never across the beginning of a list."""
         for turn in range(self.items):
             pairs = [
                 (first // self.items, first + v)
@@ -177,10 +177,10 @@ class _Tile:
                 self.machine.write(self.first_thread + thread, low, values[0], low, high)
                 self.machine.write(self.first_thread + thread, high, values[1], low, high)
             if pairs:
-                yield "every thread orders neighbours of its own elements, in registers; never across a list's beginning"
+                yield "every thread orders adjacent elements in its registers; never across the beginning of a list"
 
     def _merge(self, merges: list[tuple[int, tuple[int, int]]]) -> Iterator[str | None]:
-        """What lies between `low` and `high` is sorted up to `middle`, and from there on."""
+        """Merges two sorted runs: from `low` to `middle`, and from there to `high`."""
         moved = []
         for _, (low, high) in merges:
             order = sorted(range(low, high), key=lambda i: self.machine[self.cell(i)])  # a stable sort
@@ -189,16 +189,16 @@ class _Tile:
             return
         for to, source in moved:
             self.machine.copy(self.first_thread + to // self.items, self.cell(to, "register"), self.cell(source))
-        yield "every thread searches where its share of a merge of two runs begins in both, and merges it into registers"
+        yield "every thread searches for the beginning of its share of a merge in both runs, and merges it into registers"
         for to, _ in moved:
             self.machine.copy(self.first_thread + to // self.items, self.cell(to), self.cell(to, "register"))
-        yield "after a barrier it puts them back"
+        yield "after a barrier it writes them back"
 
 
 def sort_by_blocks(offsets: list[int], x: list[Any], items: int = 2) -> Trace:
-    """`cuda.block_per_list`: a block for each list: a few elements by each thread, then runs of them merged two and two.
+    """`cuda.block_per_list`: a block per list: each thread sorts a few elements, then runs are merged in pairs.
 
-    Longer lists than fit shared memory, of which the rung merges such runs in memory, are left out.
+    Lists that do not fit shared memory are omitted; for these the rung merges such runs in global memory.
     """
     lists = list(pairwise(offsets))
     threads = -(-max((stop - start for start, stop in lists), default=0) // items)
@@ -219,9 +219,9 @@ def sort_by_blocks(offsets: list[int], x: list[Any], items: int = 2) -> Trace:
 
 
 def sort_by_tiles(offsets: list[int], x: list[Any], nominal: int = 6, items: int = 2) -> Trace:
-    """`cuda.tiles`: a bit where a list begins, and blocks that sort all lists that begin in a tile of the content at once.
+    """`cuda.tiles`: a bit where a list begins, and blocks that sort at once all lists that begin in a tile of the content.
 
-    A block has as many threads here as the longest tile takes; the rung leaves lists that are too long to runs and merges.
+    A block has the number of threads here that the longest tile needs; the rung sorts lists that are too long by runs and merges.
     """
     n, lists = len(x), list(pairwise(offsets))
     heads = sorted({start for start, stop in lists if start < stop})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/sum_lists.py: how subset sums are found in lists of the sums that some of the items have, as models.
+# upsweep_report/sum_lists.py: models of the rungs that find subset sums with lists of the sums of some items.
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -8,18 +8,18 @@ from itertools import pairwise
 from .machine import Cell, Machine, Trace, Worker
 from .sums import bits_text, layout_text
 
-# -------------------------------------------------------------------------------------------------------------- on a CPU
+# ------------------------------------------------------------------------------------------------------------- on a CPU
 
 
 def enumerate_subsets(items: list[int], target: int, word: int = 4) -> Trace:
-    """`cpu.enumerate`: the sums of the first half of the items are a list, and every sum of the others is added to all of it."""
+    """`cpu.enumerate`: the sums of the first half of the items are a list; every sum of the other items is added to all of it."""
     items = [item for item in items if item <= target]
     half = (len(items) + 1) // 2
     others = items[half:]
     bitmap = [bits_text(0, word)] * (target // word + 1)
     machine = Machine(1, list=[0] + [None] * ((1 << half) - 1), base=[0], sums=bitmap)
     for j, item in enumerate(items[:half]):
-        with machine.step(f"the list doubles: each sum that it has, and {item} more"):
+        with machine.step(f"the list doubles: each sum plus {item} is appended"):
             for i in range(1 << j):
                 machine.write(0, ("list", (1 << j) + i), machine["list", i] + item, ("list", i))
     for k in range(1 << len(others)):
@@ -35,7 +35,7 @@ def enumerate_subsets(items: list[int], target: int, word: int = 4) -> Trace:
 
 
 def _add_base(machine: Machine, target: int, word: int) -> None:
-    """The base is added to all of the list, and the sums' bits are set."""
+    """Adds the base to all sums of the list, and sets the sums' bits."""
     bits: dict[int, int] = {}
     read: dict[int, list[Cell]] = {}
     base = machine["base", 0]
@@ -52,7 +52,7 @@ def _add_base(machine: Machine, target: int, word: int) -> None:
 
 
 def meet_in_the_middle(items: list[int], target: int) -> Trace:
-    """`cpu.meet_in_the_middle`: the sums of each half in order; one is walked upward, the other downward, until two add up."""
+    """`cpu.meet_in_the_middle`: sorted sums of each half; one list is read upward, the other downward, until two sums add up."""
     half = len(items) // 2
     lower, upper = _sums(items[:half]), _sums(items[half:])
     machine = Machine(1, lower=lower, upper=upper, found=[None, None])
@@ -60,11 +60,7 @@ def meet_in_the_middle(items: list[int], target: int) -> Trace:
     while i < len(lower) and j >= 0:
         total = lower[i] + upper[j]
         what = (
-            "that is it"
-            if total == target
-            else "too little: up in the first"
-            if total < target
-            else "too much: down in the second"
+            "found" if total == target else "too small: up in the first" if total < target else "too large: down in the second"
         )
         with machine.step(f"{lower[i]} + {upper[j]} = {total}: {what}"):
             machine.copy(0, ("found", 0), ("lower", i))
@@ -85,7 +81,7 @@ def _sums(items: list[int]) -> list[int]:
     return sums
 
 
-_FILTER = 8  # bits of a filter, which a sum's remainder modulo as many is looked up in
+_FILTER = 8  # bits of a filter; a sum is looked up by its remainder modulo this number
 
 
 class _Quarters:
@@ -97,7 +93,7 @@ class _Quarters:
         self.target, self.modulus = target, _prime_from(1 << ((len(items) + 2) // 4))
         self.sums = [sorted(set(_sums(items[a:b])), key=lambda s: (s % self.modulus, s)) for a, b in pairwise(borders)]
         self.next_class = 0
-        self.found: dict[int, int] = {}  # by the class: the thread that found a solution
+        self.found: dict[int, int] = {}  # class: the thread that found a solution
         classes = range(self.modulus)
         capacity = max([len(self.pairs(which, c)) for which in (0, 2) for c in classes], default=0)
         quarters = {f"quarter {k}": sums for k, sums in enumerate(self.sums)}
@@ -114,7 +110,7 @@ class _Quarters:
         )
 
     def pairs(self, which: int, c: int) -> list[tuple[int, Cell, Cell]]:
-        """Sums of two quarters that leave a remainder, and what they are made of."""
+        """Sums of two quarters with a given remainder, and the cells that they are computed from."""
         found = []
         for i, a in enumerate(self.sums[which]):
             for j, b in enumerate(self.sums[which + 1]):
@@ -137,7 +133,7 @@ class _Quarters:
             self.machine.write(thread, ("lefts", first + k), value, *cells)
         if not lefts:
             return
-        yield f"a thread takes a remainder: the pairs of the first two quarters that leave it, modulo {self.modulus}"
+        yield f"a thread takes a remainder: the pairs of the first two quarters that have it, modulo {self.modulus}"
         self.fill_filter(thread, [("lefts", first + k) for k in range(len(lefts))])
         yield f"their bits, modulo {_FILTER}, make a filter"
         lacks = []
@@ -148,19 +144,19 @@ class _Quarters:
                 lacks.append(lack)
         if not lacks:
             return
-        yield "of the pairs of the other two that fit it, what they lack to the target, if it passes the filter"
+        yield "for the pairs of the other two with the matching remainder: their differences to the target, if these pass the filter"
         self.fill_filter(thread, [("lacks", first + k) for k in range(len(lacks))])
-        yield "the bits of what is lacking make the next filter"
+        yield "the bits of the differences make the next filter"
         kept = [k for k, (value, *_) in enumerate(lefts) if self.machine["filter", thread * _FILTER + value % _FILTER]]
         for to, k in enumerate(kept):
             self.machine.copy(thread, ("lefts", first + to), ("lefts", first + k))
-        yield "the sums of the first two quarters have to pass it in their turn"
+        yield "the sums of the first two quarters must pass this filter"
         solutions = {lefts[k][0] for k in kept} & set(lacks)
         if solutions and self.machine["left", thread] is None:
             least = min(solutions)
             self.machine.write(thread, ("left", thread), least, ("lacks", first + lacks.index(least)))
             self.found[c] = thread
-            yield "what is left is looked up by bisection: one is the same"
+            yield "the remaining values are looked up by binary search: one is equal"
 
     def fill_filter(self, thread: int, cells: list[Cell]) -> None:
         bits = {self.machine[cell] % _FILTER: cell for cell in cells}
@@ -176,24 +172,25 @@ def _prime_from(least: int) -> int:
 
 
 def meet_by_remainders(items: list[int], target: int, threads: int = 2) -> Trace:
-    """`cpu.schroeppel_shamir`: for one remainder after the other the pairs of quarters that leave it, on both sides, are matched."""
+    """`cpu.schroeppel_shamir`: for each remainder, one after the other, the pairs of quarters with it are matched on both sides."""
     quarters = _Quarters(items, target, threads)
     quarters.machine.run(Worker((thread,), quarters.work(thread)) for thread in range(threads))
     if quarters.found:
         left = ("left", quarters.found[min(quarters.found)])
-        with quarters.machine.step("the solution of the lowest remainder is taken, on any number of threads"):
+        with quarters.machine.step("the solution of the smallest remainder is used, on any number of threads"):
             quarters.machine.copy(0, ("found", 0), left)
             quarters.machine.write(0, ("found", 1), target - quarters.machine[left], left)
     return quarters.machine.trace("found")
 
 
-# -------------------------------------------------------------------------------------------------------------- on a GPU
+# ------------------------------------------------------------------------------------------------------------- on a GPU
 
 
 def sorted_sums(machine: Machine, threads: range, lists: tuple[Cell, Cell], items: list[int]) -> Iterator[str | None]:
-    """A block doubles a list of sums for each item: a sum's place in the next one is its own, and how many of the others are before it.
+    """A block doubles a list of sums for each item. The place of a sum in the next list is its own place plus the number of other sums
+    before it.
 
-    Lists are where two cells are, in turns; the one that is first in the end is the first one for an even number of items.
+    Two cells are the beginnings of two alternating lists. The final list begins at the first cell for an even number of items.
     """
     array, first = lists[0]
     machine.write(threads[0], (array, first), 0)
@@ -208,13 +205,13 @@ def sorted_sums(machine: Machine, threads: range, lists: tuple[Cell, Cell], item
                 up_to = sum(other_one <= sum_ + item for other_one in sums)
                 machine.write(thread, (other, to + place + before), sum_, (source, first + place))
                 machine.write(thread, (other, to + place + up_to), sum_ + item, (source, first + place))
-            yield f"the list doubles: a sum's place in it merged with itself, {item} up, is its own and how many others come before it"
+            yield f"the list is merged with itself plus {item}: a sum's place is its own plus the number of other sums before it"
 
 
 def fill_tiles(items: list[int], target: int, first: int = 2, tile_words: int = 2, word: int = 4) -> Trace:
-    """`cuda.tiles`: a block has a tile of the bitmap in shared memory, a thread a subset of the first items; it looks for what fits.
+    """`cuda.tiles`: each block has a tile of the bitmap in shared memory, each thread a subset of the first items and fitting sums.
 
-    The sums of the other items are in order, so that those that bring a thread's sum into the tile follow each other.
+    The sums of the other items are sorted, so that the sums that move a thread's sum into the tile are adjacent.
     """
     items = [item for item in items if item <= target]
     words = target // word + 1
@@ -257,11 +254,11 @@ def fill_tiles(items: list[int], target: int, first: int = 2, tile_words: int = 
                 yield None
             bits = int(machine[at], 2) | 1 << (own + other) % word
             machine.write(cell[1], at, bits_text(bits, word), at, cell, (in_order, block * listed + i))
-            yield f"of the list those that bring it into the tile, by atomics ({layout_text(word)})"
+            yield f"it adds the list's sums that move it into the tile, by atomics ({layout_text(word)})"
 
     machine.run(Worker(tuple(range(b * threads, (b + 1) * threads)), prepare(b)) for b in range(blocks))
     machine.run(Worker((b * threads + t,), find(b, t)) for b in range(blocks) for t in range(threads))
-    with machine.step("every tile is written once, whatever the number of items"):
+    with machine.step("every tile is written once, for any number of items"):
         for at in range(words):
             machine.copy(at // tile_words * threads + at % tile_words % threads, ("sums", at), ("tile", at))
     return machine.trace("sums")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/tables.py: the tables of the documents, with what was measured in columns beside what they published.
+# upsweep_report/tables.py: the tables of the documents, with columns of measured values next to the published ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,7 @@ class Column(NamedTuple):
     name: str
     place: str  # "GTX 1080, published", or the machine here
     unit: str  # "s", "GB/s", "times", "" of counts, "text"
-    values: Sequence[Value]  # a line each
+    values: Sequence[Value]  # one per line
 
 
 class Table(NamedTuple):
@@ -42,7 +42,7 @@ class Table(NamedTuple):
 
     @property
     def lines(self) -> list[list[tuple[Value, str]]]:
-        """Of each line every value with its unit."""
+        """For each line, every value with its unit."""
         return [[(column.values[at], column.unit) for column in self.columns] for at in range(len(self.columns[0].values))]
 
 
@@ -60,7 +60,7 @@ def tables(results: list[Results]) -> list[Table]:
 
 
 def _with(first: list[Column], measured: Iterable[Column]) -> list[Column]:
-    """Columns in which there is nothing are left out, and the processor's second ones where a machine has two GPUs."""
+    """All columns, except empty ones, and except the processor's second columns if a machine has two GPUs."""
     there = {(column.name, column.place): column for column in measured if any(value is not None for value in column.values)}
     return [*first, *there.values()]
 
@@ -74,12 +74,12 @@ def _numbers(lines: list[dict[str, str]], key: str, scale: float = 1) -> list[Va
 
 
 def _place(here: Here, rung: str) -> str:
-    """Of a rung, the processor or the GPU."""
+    """The place of a rung: the processor or the GPU."""
     gpus = sorted({row.device for row in here.rows} - {"cpu"})
     return gpus[0] if gpus and rung.startswith("cuda.") else here.rows[0].machine
 
 
-# ------------------------------------------------------------------------------------------------------ scans, subset sums
+# --------------------------------------------------------------------------------------------------- scans, subset sums
 
 
 def _scans(here: list[Here]) -> Table:
@@ -123,7 +123,7 @@ def _gains(seconds: Sequence[Value]) -> list[Value]:
     return [seconds[0] / each if seconds[0] and each else None for each in seconds]
 
 
-# ------------------------------------------------------------------------------------------------------------- SELECT SUM
+# ----------------------------------------------------------------------------------------------------------- SELECT SUM
 
 _STEPS: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
     ("in all", "total_ms", lambda row: row.seconds),
@@ -149,7 +149,7 @@ def _filtered_sum(here: list[Here]) -> Table:
                 measured.append(Column(f"{name}, {_SENT[transfer]}", one.label, "s", [times.get(each) for each in variants]))
         times = dict(filtered_sum(one, BALKESEN.study, lambda row: row.seconds))
         measured.append(Column("in all, columns in place", one.label, "s", [times.get(each) for each in variants]))
-    text = f"{BALKESEN.title}: 6,001,215 rows, suppkey < 30. What is in place is not copied."
+    text = f"{BALKESEN.title}: 6,001,215 rows, suppkey < 30. Columns in place are not copied."
     return Table("SELECT SUM", text, _with(columns, measured))
 
 
@@ -162,7 +162,7 @@ def _bandwidth(here: list[Here]) -> Table:
     calls = ("cudaMalloc of", "cudaMemcpy host to device", "cudaMemcpy device to host")
     rates = [None, published["host to device throughput"], published["device to host throughput"]]
     columns = [
-        _labels("48 MB", ["allocated", "sent to the GPU", "fetched from the GPU"]),
+        _labels("48 MB", ["allocation", "copy to the GPU", "copy from the GPU"]),
         Column("time", hardware, "s", [published[f"{call} 48 MB"] / 1e3 for call in calls]),
         Column("rate", hardware, "GB/s", rates),
     ]
@@ -179,14 +179,14 @@ def _bandwidth(here: list[Here]) -> Table:
     return Table("Bandwidth test", text, _with(columns, measured))
 
 
-# --------------------------------------------------------------------------------------------------------------- counters
+# ------------------------------------------------------------------------------------------------------------- counters
 
 
 Read = Callable[[Row], float | None]
 
 
 def _kernel(what: str) -> Read:
-    """Of the first kernel that a rung launches: what the runtime says of it."""
+    """Reads a property of the first kernel that a rung launches, as the runtime reports it."""
     return lambda row: next((kernel[what] for kernel in row.details.get("kernels", ())), None)
 
 
@@ -195,7 +195,8 @@ def _fetched_ms(row: Row) -> float | None:
     return sum(times) * 1e3 if times else None
 
 
-# What is no profiler's: what it is, its name in the file, the rung that does the same, the study that measures it, and where it stands.
+# Facts that do not come from a profiler. Each has a label, its name in the file, the equivalent rung, the study that
+# measures it, and a function that reads it.
 _FACTS: tuple[tuple[str, str, str, str, Read], ...] = (
     ("registers of a thread", "registers per thread, opt3", "cuda.two_loads", "", _kernel("registers")),
     ("shared memory of a block, bytes", "shared memory per block, opt3", "cuda.two_loads", "", _kernel("shared_bytes")),
@@ -219,14 +220,14 @@ def _counters(here: list[Here]) -> Table:
         _labels("what", [what for what, *_ in COUNTERS] + [what for what, *_ in _FACTS]),
         _labels("rung here", [rung for _, _, rung, _ in COUNTERS] + [rung for _, _, rung, *_ in _FACTS]),
         Column("figure", f"{BALKESEN.hardware}, published", "", [published[name] for _, name, *_ in (*COUNTERS, *_FACTS)]),
-        Column("counted by ncu", COUNTED_ON, "", [counted_of(rung, counter) for *_, rung, counter in COUNTERS] + nothing),
+        Column("ncu count", COUNTED_ON, "", [counted_of(rung, counter) for *_, rung, counter in COUNTERS] + nothing),
     ]
     measured = []
     for one in here:
         found = [next(map(read, one.of(BALKESEN.study + study, rung)), None) for _, _, rung, study, read in _FACTS]
         measured.append(Column("measured", one.label, "", [None] * len(COUNTERS) + found))
     text = (
-        f"{BALKESEN.title}: what its profiler said, and its copies to the host. Two profilers do not count the same: compare a step with "
+        f"{BALKESEN.title}: its profiler's counts, and its copies to the host. Two profilers do not count the same way: compare a step with "
         "the one before it."
     )
     return Table("Counters", text, _with(columns, measured))
@@ -250,11 +251,11 @@ def _kernels() -> Table:
     return Table("Counters of every kernel here", text, columns)
 
 
-# ------------------------------------------------------------------------------------------------------------ predictions
+# ---------------------------------------------------------------------------------------------------------- predictions
 
 
 def _predictions(here: list[Here]) -> Table:
-    # The document's cases by the rung and the number of threads that do the same.
+    # The document's cases, each with the equivalent rung and number of threads.
     cases = {
         "2 processors": ("cpu.threads", 2),
         "6 processors": ("cpu.threads", 6),
@@ -274,7 +275,7 @@ def _predictions(here: list[Here]) -> Table:
         gains = {(row.rung, row.threads): loop / row.seconds for row in rows if loop and row.seconds}
         measured.append(Column("speed-up", one.rows[0].machine, "times", [gains.get(cases[line["case"]]) for line in lines]))
     text = (
-        "Parallel Prefix Scan, a tutorial: how many times as fast as the loop, predicted of additions, and measured of the longest scan of "
-        "int32. The chart has other numbers of threads."
+        "Parallel Prefix Scan, a tutorial: the speed-up over the loop, as predicted from numbers of additions, and as measured for the "
+        "longest scan of int32. The chart has other numbers of threads."
     )
     return Table("Predicted and measured speed-ups", text, _with(columns, measured))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/two_lists.py: how two sorted lists of subset sums grow and meet by merges in equal tiles, as a model.
+# upsweep_report/two_lists.py: a model of two sorted lists of subset sums that grow and are searched by merges.
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from .sum_lists import sorted_sums
 
 
 class _Side(NamedTuple):
-    """One side of a merge: cells of an array in ascending order, and what each stands for."""
+    """One side of a merge: cells of an array in ascending order, and the value that each represents."""
 
     array: str
     count: int
-    item: int = 0  # that is added
-    target: int | None = None  # of which the sums are what is lacking; then they come from the last one on
+    item: int = 0  # is added to each sum
+    target: int | None = None  # if given, values are the target minus the sums, in reverse order
 
     def cell(self, i: int) -> Cell:
         return self.array, i if self.target is None else self.count - 1 - i
@@ -26,7 +26,7 @@ class _Side(NamedTuple):
 
 
 class _TwoLists:
-    """`cuda.two_list`: merges of two sides, split into tiles of equal length, of which each block has one in shared memory."""
+    """`cuda.two_list`: merges of two sides, split into tiles of equal length, one per block in shared memory."""
 
     def __init__(self, items: list[int], target: int, seeded: int, threads: int, each: int):
         items = [item for item in items if item <= target]
@@ -45,15 +45,15 @@ class _TwoLists:
         }
         self.machine = Machine(blocks * threads, **lists, ends=[None] * (2 * self.ends), tile=cells, run=cells, found=[None])
         self.counts = [0, 0]
-        self.tiles_of_left = 0  # of a round
+        self.tiles_of_left = 0  # in a round
 
     def array(self, half: int, done: int) -> str:
-        """Where the list of so many items is: two take turns, so that the whole one is in the first."""
+        """The array of the list of `done` items: two arrays alternate, so that the complete list is in the first."""
         name = ("left", "right")[half]
         return name if (len(self.halves[half]) - done) % 2 == 0 else f"{name} old"
 
     def seed(self, half: int) -> Iterator[str | None]:
-        """The sums of the first items, made by one block in shared memory."""
+        """Computes the sums of the first items, by one block in shared memory."""
         own = range(half * self.threads, (half + 1) * self.threads)
         items = self.halves[half][: self.seeded]
         lists = (("tile", (2 * half) << self.seeded), ("tile", (2 * half + 1) << self.seeded))
@@ -63,19 +63,19 @@ class _TwoLists:
         self.counts[half] = sum(sum_ <= self.target for sum_ in sums)
         for i in range(self.counts[half]):
             self.machine.copy(own[i % self.threads], (self.array(half, len(items)), i), ("tile", first + i))
-        yield "a block for each half has made the list of its first items"
+        yield "a block for each half has computed the list of its first items"
 
     def split(self, which: int, sides: tuple[_Side, _Side], first_thread: int) -> Iterator[str | None]:
-        """ends ← how many elements of the left side are before the end of each tile of the merge."""
+        """Computes ends ← the number of elements of the left side before the end of each tile of the merge."""
         left, right = sides
         for tile in range(-(-(left.count + right.count) // self.tile)):
             diagonal = min((tile + 1) * self.tile, left.count + right.count)
             split, read = self.left_share(left, right, diagonal)
             self.machine.write(first_thread + tile, ("ends", which * self.ends + tile), split, *read)
-        yield "a thread for each tile of the merge searches where it ends in the list"
+        yield "a thread for each tile of the merge searches for the tile's end in the list"
 
     def left_share(self, left: _Side, right: _Side, diagonal: int) -> tuple[int, list[Cell]]:
-        """Of so many elements of the merge, how many are the left side's; and what was looked at."""
+        """The number of the left side's elements among the first `diagonal` of the merge, and the cells that were read."""
         low, high = max(0, diagonal - right.count), min(diagonal, left.count)
         read: dict[Cell, None] = {}
         while low < high:
@@ -88,7 +88,7 @@ class _TwoLists:
         return low, list(read)
 
     def tile_of(self, which: int, number: int, sides: tuple[_Side, _Side]) -> tuple[range, range]:
-        """Which elements of either side a tile has."""
+        """The elements of either side that a tile contains."""
         ends = [self.machine["ends", which * self.ends + at] if at >= 0 else 0 for at in (number - 1, number)]
         total = min((number + 1) * self.tile, sides[0].count + sides[1].count)
         return range(*ends), range(number * self.tile - ends[0], total - ends[1])
@@ -105,10 +105,10 @@ class _TwoLists:
         for k, (side, i) in enumerate(elements):
             thread, cell = block * self.threads + k % self.threads, ("tile", block * self.tile + k)
             self.machine.write(thread, cell, side.value(self.machine, i), side.cell(i), ("ends", which * self.ends + number))
-        yield "every block loads what its tile has of both sides"
+        yield "every block loads the elements of its tile from both sides"
 
     def merge(self, half: int, number: int, done: int, sides: tuple[_Side, _Side]) -> Iterator[str | None]:
-        """A tile of the list of so many items and the same with one more, up to the target."""
+        """Merges a tile of the list of `done` items with the same list plus the next item, up to the target."""
         block = number + (self.tiles_of_left if half == 1 else 0)
         yield from self.load(block, half, number, sides)
         order = self.merged(block, self.tile_of(half, number, sides))
@@ -116,20 +116,20 @@ class _TwoLists:
         for to, source in enumerate(order):
             thread = block * self.threads + to // each
             self.machine.copy(thread, ("run", block * self.tile + to), ("tile", source))
-        yield "every thread searches where its run begins in the tile, and merges it"
+        yield "every thread searches for the beginning of its run in the tile, and merges it"
         for to in range(len(order)):
             cell = block * self.tile + to
             self.machine.copy(block * self.threads + to // each, ("tile", cell), ("run", cell))
-        yield "after a barrier it puts it back"
+        yield "after a barrier it writes the run back"
         target = self.array(half, done + 1)
         for to in range(len(order)):
             cell = ("tile", block * self.tile + to)
             if self.machine[cell] <= self.target:
                 self.machine.copy(block * self.threads + to % self.threads, (target, number * self.tile + to), cell)
-        yield "the tile is written, as far as its sums are not beyond the target"
+        yield "the tile is written, up to the last sum that does not exceed the target"
 
     def round(self, done: int) -> None:
-        """Both halves with the next item."""
+        """Adds the next item to both halves."""
         halves = [half for half in (0, 1) if done < len(self.halves[half])]
         sides = {}
         for half in halves:
@@ -147,10 +147,10 @@ class _TwoLists:
             self.counts[half] = sum(value <= self.target for value in values)
 
     def search(self) -> None:
-        """A sum of the first half and what one of the second lacks are side by side in their merge where they are equal."""
+        """Searches the merge of the first half's sums and the second half's differences to the target: equal values are adjacent."""
         arrays = [self.array(half, len(self.halves[half])) for half in (0, 1)]
         sides = (_Side(arrays[0], self.counts[0]), _Side(arrays[1], self.counts[1], target=self.target))
-        text = "the first half's sums, and what the second's lack to the target: "
+        text = "the first half's sums, and the differences of the second half's sums to the target: "
         self.machine.run([Worker((), self.split(0, sides, 0))], text)
         tiles = range(-(-(self.counts[0] + self.counts[1]) // self.tile))
         self.machine.run((Worker((), self.load(tile, 0, tile, sides)) for tile in tiles), text)
@@ -184,11 +184,11 @@ class _TwoLists:
                 known = self.machine["found", 0]
                 least = self.machine[cell] if known is None else min(known, self.machine[cell])
                 self.machine.write(number, ("found", 0), least, *([last] if last else []), cell)
-            yield "every thread goes along its run of the merge, for one that is the same as the sum before it"
+            yield "every thread searches its run of the merge for a value that is equal to the sum before it"
 
 
 def merge_two_lists(items: list[int], target: int, seeded: int = 2, threads: int = 2, each: int = 2) -> Trace:
-    """`cuda.two_list`: the sums of both halves in order, by merges whose tiles are equally long; the search is such a merge too."""
+    """`cuda.two_list`: the sorted sums of both halves, by merges with tiles of equal length; the search is also such a merge."""
     model = _TwoLists(items, target, seeded, threads, each)
     model.machine.run(Worker((), model.seed(half)) for half in (0, 1))
     for done in range(seeded, max(map(len, model.halves))):

@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/__init__.py: upsweep's kernels for Awkward Array, in the place of its own.
-"""Awkward Array runs a faster kernel where upsweep has one, without a changed line:
+# upsweep/awkward/__init__.py: upsweep's kernels for Awkward Array, which replace Awkward's kernels.
+"""Awkward Array runs upsweep's kernels where they exist, without changes to your code:
 
 >>> import upsweep.awkward
 >>> upsweep.awkward.register()
 
-or for some lines alone:
+or only for some lines:
 
 >>> with upsweep.awkward.kernels():
 ...     ak.sum(array, axis=1)
 
-Results, their types and errors are Awkward's; upsweep/awkward.h says where sums of long lists of floats differ in their last
-bits. Whatever upsweep has no kernel for is Awkward's own.
+Results, their types and errors are the same as Awkward's. Sums of long lists of floats may differ in their last bits;
+upsweep/awkward.h describes for which lists. If upsweep has no kernel for an operation, Awkward runs its own.
 
-With CuPy the same goes for arrays on a GPU (backend="cuda"). There upsweep's kernels are compiled already, where most of Awkward's
-are compiled when they first run, seconds each: those of reducers (but for complex numbers), sort, combinations, jagged and range
-slices, masks and missing values, padding, unions, where and concatenate are taken over. Some of these are a few operations of CuPy,
-which it compiles once and keeps on disk. Sums and products of floats are computed in another order, so that their last bits differ,
-and long products may overflow or underflow elsewhere. Where something is wrong Awkward's own kernel runs, and says so as it does
-alone. What is left to Awkward, reductions over outer axes and strings among it, needs cuda.compute (cuda-cccl).
+With CuPy, `register()` also replaces kernels for arrays on a GPU (backend="cuda"). upsweep's GPU kernels are already compiled,
+while Awkward compiles most of its kernels at their first run, seconds each. The replaced kernels are those of reducers (except
+for complex numbers), sort, combinations, jagged and range slices, masks and missing values. Those of padding, unions, where and
+concatenate are also replaced. Some of these are a few CuPy operations, which CuPy compiles once and caches on disk. Sums and
+products of floats are computed in a different order. Therefore their last bits differ, and long products may overflow or
+underflow at a different element. For invalid input Awkward's own kernel runs, and raises its usual error. Awkward's remaining
+kernels, such as reductions over outer axes and strings, need cuda.compute (cuda-cccl).
 
-Its functions of Awkward's names, and `select` and `pack`, take and return Awkward Arrays, registered or not: on lists of
-numbers they go over the elements once, where Awkward goes from kernel to kernel; all else they hand to Awkward.
+The functions of this module with Awkward's names, and `select` and `pack`, accept and return Awkward Arrays, whether `register()`
+was called or not. For lists of numbers, they read the elements once, while Awkward runs one kernel after another. For any other
+input, they call Awkward's function.
 
 >>> upsweep.awkward.max(array, axis=1)
 """

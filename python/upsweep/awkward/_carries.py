@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_carries.py: elements taken by position, by several threads and without the steps before: carries and projections.
+# upsweep/awkward/_carries.py: carries and projections: elements by position, with several threads and fewer steps.
 import awkward as ak
 import numpy as np
 
@@ -11,7 +11,7 @@ PARENTS = "awkward_ListOffsetArray64_reduce_local_nextparents_64"
 
 
 def are_few(index):
-    """Whether this is left to Awkward: that it may be so is asked at every step of operations on short arrays."""
+    """Whether this is left to Awkward. The check must be fast: every step of operations on short arrays calls it."""
     return type(index) is not np.ndarray or len(index) < MANY
 
 
@@ -22,7 +22,7 @@ def hooks(native):
     carry = "self carry allow_lazy"
 
     def taken(name, index, data):
-        """The elements of `data` at these positions, which are many; None where the function has not done it."""
+        """The elements of `data` at these positions, for long arrays; None if the native function did not run."""
         if not (is_index(index) and is_moved(data)):
             return None
         out = memory.empty(len(index), data.dtype)
@@ -41,13 +41,13 @@ def hooks(native):
         return _carry
 
     def carry_records(theirs):
-        """Records stay where they are: their positions are checked and copied."""
+        """Records are not moved: only their positions are checked and copied."""
 
         def _carry(array, carry, allow_lazy):
             index, length = carry._data, array._length
             if are_few(index):
                 return theirs(array, carry, allow_lazy)
-            # Records read from Arrow without fields may not know how many they are.
+            # Records that were read from Arrow without fields may have an unknown length.
             if not allow_lazy or array._backend is not numpy_backend or not isinstance(length, (int, np.integer)):
                 return theirs(array, carry, allow_lazy)
             if not is_index(index):
@@ -69,13 +69,13 @@ def hooks(native):
             stops = taken("awkward_upsweep_take_64", index, offsets[1:]) if starts is not None else None
             if stops is None:
                 return theirs(array, carry, allow_lazy)
-            index = ak.index.Index  # of the offsets' own type
+            index = ak.index.Index  # of the same type as the offsets
             return contents.ListArray(index(starts), index(stops), array._content, parameters=array._parameters)
 
         return _carry
 
     def project(theirs):
-        """Numbers by an index: it is checked as they are taken."""
+        """Numbers by an index, which is checked while they are taken."""
 
         def project(array, mask=None):
             numbers = array._content
@@ -89,7 +89,7 @@ def hooks(native):
         return project
 
     def gather(theirs):
-        """Lists of numbers, gathered without positions."""
+        """Lists of numbers, gathered without computing positions."""
 
         def _broadcast_tooffsets64(lists, offsets):
             starts, stops, ends, content = lists._starts._data, lists._stops._data, offsets._data, lists._content
@@ -113,7 +113,7 @@ def hooks(native):
         return _broadcast_tooffsets64
 
     def spread(theirs):
-        """An element for each of a list's: lists of one element, broadcast."""
+        """Lists of one element, broadcast: each element of the target list gets this element."""
 
         def _broadcast_tooffsets64(lists, offsets):
             ends, content = offsets._data, lists._content
@@ -152,7 +152,7 @@ def hooks(native):
         return repeat
 
     def array_equal(theirs):
-        """Offsets that are the same memory need not be read."""
+        """Offsets in the same memory are equal without reading them."""
 
         def array_equal(self, x1, x2, *, equal_nan=False):
             if not (is_index(x1) and is_index(x2)) or len(x1) != len(x2) or len(x1) < MANY:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_choices.py: the elements of all choices from lists: their positions stay in the caches, some lists at a time.
+# upsweep/awkward/_choices.py: the elements of all choices from lists, in batches whose positions stay in the caches.
 from __future__ import annotations
 
 from typing import Any
@@ -10,12 +10,12 @@ import upsweep
 from upsweep import _core, _options
 from upsweep.awkward._layouts import Lists
 
-# Choices at a time: the positions of so many, of two elements each, are 4 MiB.
+# Number of choices per batch: the positions for two elements per choice are 4 MiB.
 AT_ONCE = 256 * 1024
 
 
 def combinations(lists: Lists, n: int, replacement: bool) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The offsets of every list's choices of n elements, and for each place in them the elements."""
+    """The offsets of every list's choices of n elements, and the elements for each of the n places."""
     column = lists.columns[0]
 
     def fill(bounds: list, offsets: Any, places: list) -> int:
@@ -25,7 +25,7 @@ def combinations(lists: Lists, n: int, replacement: bool) -> tuple[np.ndarray, l
 
 
 def cartesian(of: list[Lists]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The offsets of every choice of one element of each array's list, and for each array the elements."""
+    """The offsets of every choice of one element of each array's list, and the elements for each array."""
 
     def fill(bounds: list, offsets: Any, places: list) -> int:
         inputs = [(each, len(lists.columns[0])) for each, lists in zip(bounds, of)]
@@ -35,7 +35,7 @@ def cartesian(of: list[Lists]) -> tuple[np.ndarray, list[np.ndarray]]:
 
 
 def _elements(fill: Any, bounds: list, columns: list[np.ndarray], count: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """`fill` says where choices lie, and with places the positions of their elements: of some lists after the other."""
+    """Gathers the elements of choices, batch by batch. `fill` writes the offsets of choices, and with places their positions."""
     offsets = np.empty(count + 1, np.int64)
     total = fill(bounds, offsets, [])
     results = [np.empty(total, column.dtype) for column in columns]
@@ -56,7 +56,7 @@ def _elements(fill: Any, bounds: list, columns: list[np.ndarray], count: int) ->
 
 
 def _ends(offsets: np.ndarray, total: int) -> np.ndarray:
-    """After which lists to stop: each batch has about AT_ONCE choices, and one at least."""
+    """The ends of the batches, as numbers of lists: each batch has about AT_ONCE choices and at least one list."""
     if total == 0:
         return np.empty(0, np.int64)
     wanted = np.arange(AT_ONCE, total + AT_ONCE, AT_ONCE)

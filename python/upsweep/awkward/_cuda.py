@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_cuda.py: Awkward Array's operations on CuPy's arrays by upsweep's GPU kernels, under the names and arguments of
-# Awkward's own kernels. They are compiled already: Awkward compiles its own when they first run.
+# upsweep/awkward/_cuda.py: Awkward Array's operations on CuPy arrays, by upsweep's GPU kernels. These have the names
+# and arguments of Awkward's kernels. They are already compiled, while Awkward compiles its kernels at their first run.
 from __future__ import annotations
 
 import functools
@@ -19,22 +19,23 @@ from upsweep._arrays import MOVED_SIZES
 from upsweep.awkward import _cuda_indices, _cuda_lists
 from upsweep.awkward._cuda_place import Place, are_in_the_same_memory, module_of
 
-# Below so many elements CuPy's take, which does not wait, is as fast.
+# For fewer elements CuPy's take, which does not wait, is as fast.
 CARRY_FROM = 4 * 1024 * 1024
 
-# What upsweep's functions raise at arguments that are not theirs, or wrong: Awkward's own kernel is run then, or says what is wrong.
+# The errors of upsweep's functions for unsupported or invalid arguments. Awkward's own kernel then runs, or reports the
+# error.
 REFUSED = (IndexError, MemoryError, NotImplementedError, OverflowError, TypeError, ValueError)
 
 KERNELS = {**_cuda_lists.KERNELS, **_cuda_indices.KERNELS}
 
-# --------------------------------------------------------------------------------------------------------- Awkward's side
+# ------------------------------------------------------------------------------------------------------- Awkward's side
 
-# What Awkward calls the functions of two kernels.
+# The names of the functions of two kernels in Awkward.
 NAMES_OF_FUNCTIONS = {"awkward_sort": "segmented_sort", "awkward_argsort": "segmented_argsort"}
 
 
 def awkwards_arguments() -> dict[str, list[str]]:
-    """The arguments of Awkward's own kernels, read from its files: to import them takes what they are compiled with."""
+    """The arguments of Awkward's kernels, read from its source files: importing them would need the packages that compile them."""
     import awkward
 
     folder = Path(awkward.__file__).parent / "_connect" / "cuda"
@@ -53,7 +54,7 @@ def awkwards_arguments() -> dict[str, list[str]]:
 
 
 def is_there() -> bool:
-    """Whether Awkward can have arrays on a GPU."""
+    """Whether Awkward supports arrays on a GPU here."""
     return importlib.util.find_spec("cupy") is not None
 
 
@@ -64,20 +65,20 @@ def has_gpu() -> bool:
 
 @functools.cache
 def kernels() -> dict[str, Any]:
-    """Ours by their names, but for those that Awkward calls with other arguments, of which it warns: when first a kernel runs."""
+    """upsweep's kernels by name, except those that Awkward calls with other arguments. Warns about these when a kernel first runs."""
     if not has_gpu():
         return {}
     theirs = awkwards_arguments()
     changed = [name for name, ours in KERNELS.items() if theirs.get(name) != list(inspect.signature(ours).parameters)]
     if changed:
         names = ", ".join(changed[:3]) + (", …" if len(changed) > 3 else "")
-        text = f"upsweep: {len(changed)} of Awkward's kernels on GPUs have changed, and stay Awkward's ({names})"
+        text = f"upsweep: {len(changed)} of Awkward's GPU kernels have changed and are not replaced ({names})"
         warnings.warn(text, RuntimeWarning, stacklevel=4)
     return {name: ours for name, ours in KERNELS.items() if name not in changed}
 
 
 class Kernel:
-    """A kernel of ours, and what finds Awkward's own."""
+    """A kernel of upsweep, and a function that finds Awkward's kernel."""
 
     __slots__ = ("_ours", "_theirs")
 
@@ -94,7 +95,7 @@ class Kernel:
         except REFUSED as refused:
             try:
                 theirs = self._theirs()
-            except ImportError:  # its kernels cannot be compiled here
+            except ImportError:  # Awkward's kernels cannot be compiled here
                 raise refused from None
             return theirs(*arguments)
         _note_stream()
@@ -102,7 +103,7 @@ class Kernel:
 
 
 def _note_stream() -> None:
-    """As Awkward's kernels do: its synchronize_cuda() looks for the errors of the stream."""
+    """Registers the stream as Awkward's kernels do: its synchronize_cuda() checks the stream for errors."""
     from awkward._connect import cuda
 
     if cuda.cupy is not None:
@@ -112,7 +113,7 @@ def _note_stream() -> None:
 
 
 def getitem_of_backend(theirs: Any) -> Any:
-    """The method that looks up kernels: ours come first."""
+    """The method that looks up kernels: upsweep's kernels come first."""
 
     def __getitem__(backend, index):
         ours = kernels().get(index[0])
@@ -121,7 +122,7 @@ def getitem_of_backend(theirs: Any) -> Any:
     return __getitem__
 
 
-# ------------------------------------------------------------------------------------------------------- between the kernels
+# -------------------------------------------------------------------------------------------------- between the kernels
 
 
 def is_cupys(array: Any) -> bool:
@@ -139,7 +140,7 @@ def _are_same(offsets: Any, others: Any) -> bool:
 
 
 def select(lists: Any, mask: Any) -> Any:
-    """lists[mask], of a ListOffsetArray and a mask with the same offsets; None where it is Awkward's to do."""
+    """Computes lists[mask] for a ListOffsetArray and a mask with the same offsets; returns None if Awkward must do it."""
     booleans, offsets = mask._content._data, mask._offsets._data
     if (
         lists._parameters
@@ -171,7 +172,7 @@ def select(lists: Any, mask: Any) -> Any:
 
 
 def pack(lists: Any, offsets: Any) -> Any:
-    """The numbers of a ListArray one after the other, as offsets have it; None where it is Awkward's to do."""
+    """Packs the numbers of a ListArray one after the other, as the offsets specify; returns None if Awkward must do it."""
     from awkward.contents import ListOffsetArray, NumpyArray
 
     content, starts, at = lists._content, lists._starts._data, offsets._data
@@ -195,7 +196,7 @@ def pack(lists: Any, offsets: Any) -> Any:
 
 
 def broadcast_of_lists(theirs: Any) -> Any:
-    """The method of a ListArray that puts its lists where offsets say."""
+    """The method of a ListArray that moves its lists to the positions that offsets specify."""
 
     def _broadcast_tooffsets64(lists, offsets):
         packed = pack(lists, offsets)
@@ -205,7 +206,7 @@ def broadcast_of_lists(theirs: Any) -> Any:
 
 
 def take(data: Any, index: Any) -> Any:
-    """data[index]; None where it is Awkward's to do."""
+    """Computes data[index]; returns None if Awkward must do it."""
     if not is_cupys(index) or len(index) < CARRY_FROM or not (_is_moved(data) and _is_moved(index)) or not kernels():
         return None
     try:
@@ -215,8 +216,8 @@ def take(data: Any, index: Any) -> Any:
 
 
 def array_equal_of_library(theirs: Any) -> Any:
-    """The method that compares arrays, which Awkward does with the offsets of all lists that go into an operation, and has the GPU do
-    and waits for: mostly these are one and the same."""
+    """The method that compares arrays. Awkward compares the offsets of all lists that an operation uses, on the GPU, and waits for the
+    result. Most of these offsets are the same memory."""
 
     def array_equal(nplike, x1, x2, *, equal_nan=False):
         if is_cupys(x1) and is_cupys(x2) and x1.dtype.kind in "iu" and are_in_the_same_memory(x1, x2):
@@ -227,13 +228,13 @@ def array_equal_of_library(theirs: Any) -> Any:
 
 
 def getitem_of_lists(theirs: Any) -> Any:
-    """array[mask], for both with the same offsets."""
+    """Computes array[mask] if both have the same offsets."""
     from awkward._namedaxis import NamedAxis
     from awkward.contents import ListOffsetArray, NumpyArray
     from awkward.highlevel import Array
 
     def _getitem(lists, where, named_axis=NamedAxis):
-        # isinstance() of a class that is an ABC takes as long as all else here.
+        # isinstance() of a class that is an ABC takes as long as the rest of this function.
         mask = getattr(where, "_layout", where)
         if type(mask) is ListOffsetArray and type(mask._content) is NumpyArray and (mask is where or isinstance(where, Array)):
             selected = select(lists, mask)
@@ -257,7 +258,7 @@ def carry_of_numbers(theirs: Any) -> Any:
 
 
 def hooks(native: Any) -> list[tuple[Any, str, Any, str]]:
-    """As those of the other modules: for arrays of CuPy, where it is installed."""
+    """The hooks for CuPy arrays, if CuPy is installed, in the same form as in the other modules."""
     if not is_there():
         return []
     from awkward._backends.cupy import CupyBackend

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_cuda_indices.py: Awkward's kernels on GPUs about indices, masks, offsets and slices, under the names and arguments of
-# its own: scans and selections are upsweep's, the rest a few expressions of CuPy's. Awkward compiles most of its own by cuda.compute,
-# seconds each, when they first run, or waits in them.
+# upsweep/awkward/_cuda_indices.py: Awkward's GPU kernels for indices, masks, offsets and slices, under the same names
+# and arguments. Scans and selections are upsweep's, and the rest is a few CuPy expressions. Awkward compiles most of
+# its kernels with cuda.compute at their first run, seconds each, or waits in them.
 from __future__ import annotations
 
 from typing import Any
@@ -12,30 +12,30 @@ from awkward._util import kSliceNone
 from upsweep import _core
 from upsweep.awkward._cuda_place import Place, module_of
 
-# ---------------------------------------------------------------------------------------------------------------- indices
+# -------------------------------------------------------------------------------------------------------------- indices
 
 
 def _greatest(index: Any, dtype: np.dtype) -> int:
-    """Of the indices as that type's."""
+    """The maximum of the indices, read as that type."""
     place, greatest = Place(index), np.empty(1, dtype)
     _core.reduce(place.where, "max", None, place(index.view(dtype)), greatest)
     return int(greatest[0])
 
 
 def _require_below(index: Any, length: int) -> None:
-    """Negative indices stand for what is missing."""
+    """Requires all indices to be less than `length`. Negative indices represent missing values."""
     if index.size and _greatest(index, index.dtype) >= length:
-        raise IndexError(f"an index that is not below {length}")
+        raise IndexError(f"an index is not less than {length}")
 
 
 def _require_all_within(index: Any, length: int) -> None:
-    """Negative indices are none: as unsigned numbers they are greater than any length."""
+    """Refuses also negative indices: as unsigned numbers they are greater than any length."""
     if index.size and _greatest(index, np.dtype(f"u{index.itemsize}")) >= length:
-        raise IndexError(f"an index that is not below {length}")
+        raise IndexError(f"an index is not less than {length}")
 
 
 def _ranks(place: Place, mask: Any) -> Any:
-    """Of each boolean how many before it are true, and in the end how many are."""
+    """For each boolean the number of true ones before it, and as last element their total number."""
     ranks = place.xp.empty(mask.size + 1, "int64")
     place.offsets_of(mask.astype(np.int32), ranks)
     return ranks
@@ -81,11 +81,11 @@ def _fill_missing_with_first(toindex: Any, fromindex: Any, length: int) -> None:
     toindex[:length] = module_of(toindex).maximum(fromindex[:length], 0)
 
 
-# ------------------------------------------------------------------------------------------------------------------ masks
+# ---------------------------------------------------------------------------------------------------------------- masks
 
 
 def _are_valid(mask: Any, length: int, validwhen: bool) -> Any:
-    """Bytes that are not 0 are true."""
+    """Which bytes of the mask mean valid. Bytes that are not 0 are true."""
     return mask[:length] != 0 if validwhen else mask[:length] == 0
 
 
@@ -107,7 +107,7 @@ def _positions_and_where(tocarry: Any, outindex: Any, mask: Any, length: int, va
 def _without_missing(
     nextcarry: Any, nextoffsets: Any, outindex: Any, values: Any, is_valid: Any, offsets: Any
 ) -> None:  # fmt: skip
-    """Of the elements of lists the valid ones: which values they have, the new offsets, and where each went."""
+    """Selects the valid elements of lists: the positions of their values, the new offsets, and the output position of each element."""
     place = Place(offsets)
     ranks = _ranks(place, is_valid)
     place.keep(is_valid, (values.astype(nextcarry.dtype, copy=False), nextcarry))
@@ -116,7 +116,7 @@ def _without_missing(
 
 
 def _total_of(offsets: Any, elements: int) -> int:
-    """How many elements the lists have, whose offsets begin with 0."""
+    """The number of elements of the lists, whose offsets must begin with 0."""
     first, total = offsets[:: offsets.size - 1].tolist()
     if first != 0 or not 0 <= total <= elements:
         raise ValueError(f"offsets from {first} to {total}, of {elements} elements")
@@ -158,7 +158,7 @@ def _drop_missing(tooffsets: Any, noneindexes: Any, fromoffsets: Any, length_off
     tooffsets[:length_offsets] = offsets - missing_before[offsets]
 
 
-# --------------------------------------------------------------------------------------------------- slices that are lists
+# ------------------------------------------------------------------------------------------------ slices that are lists
 
 
 def _expand(multistarts: Any, multistops: Any, singleoffsets: Any, regularsize: int, regularlength: int) -> None:
@@ -182,7 +182,7 @@ def _count_valid(
 def _shrink(
     tocarry: Any, tosmalloffsets: Any, tolargeoffsets: Any, slicestarts: Any, slicestops: Any, length: int, missing: Any
 ) -> None:  # fmt: skip
-    """Both offsets begin where the first slice does."""
+    """Computes both offsets, which begin where the first slice begins."""
     if length == 0:
         tosmalloffsets[:1] = 0
         tolargeoffsets[:1] = 0
@@ -215,13 +215,13 @@ def _slices_of_valid(index: Any, starts_in: Any, stops_in: Any, starts_out: Any,
 
 
 def _bound(bound: int, lengths: Any, least: int, greatest: Any) -> Any:
-    """A slice's bound within lists of such lengths; negative ones count from their ends."""
+    """A slice's bound within lists of these lengths; negative bounds count from the ends."""
     xp = module_of(lengths)
     return xp.minimum(greatest, bound) if bound >= 0 else xp.maximum(lengths + bound, least)
 
 
 def _range_of_lists(fromstarts: Any, fromstops: Any, length: int, start: int, stop: int, step: int) -> tuple[Any, Any]:
-    """Of each list's slice the first element's position in the list, and how many there are."""
+    """For each list's slice the position of its first element within the list, and the number of its elements."""
     lengths = (fromstops[:length] - fromstarts[:length]).astype(np.int64, copy=False)
     if step > 0:
         first = 0 if start == kSliceNone else _bound(start, lengths, 0, lengths)
@@ -244,7 +244,7 @@ def _count_of_range(
 def _range(
     tooffsets: Any, tocarry: Any, fromstarts: Any, fromstops: Any, lenstarts: int, start: int, stop: int, step: int
 ) -> None:
-    """Element k of all is one of those of its list: what is the same for all these is its list's value."""
+    """Writes carry[k] = step * k + a value of k's list. These values are computed per list and broadcast to its elements."""
     place = Place(tocarry)
     first, counts = _range_of_lists(fromstarts, fromstops, lenstarts, start, stop, step)
     offsets = place.xp.empty(lenstarts + 1, "int64")
@@ -279,7 +279,7 @@ def _outer_sum(out: Any, rows: Any, columns: Any) -> None:
     out[: rows.size * columns.size].reshape(rows.size, columns.size)[:] = rows[:, None] + columns
 
 
-# ---------------------------------------------------------------------------------------------------------------- padding
+# -------------------------------------------------------------------------------------------------------------- padding
 
 
 def _offsets_of_padded(tooffsets: Any, fromoffsets: Any, fromlength: int, target: int, tolength: Any) -> None:
@@ -289,7 +289,7 @@ def _offsets_of_padded(tooffsets: Any, fromoffsets: Any, fromlength: int, target
 
 
 def _pad(toindex: Any, fromoffsets: Any, fromlength: int, target: int) -> None:
-    """Everything is missing but the elements, which go to where their lists begin then."""
+    """Marks everything as missing except the elements, which go to the new beginnings of their lists."""
     toindex[:] = -1
     if fromlength == 0:
         return
@@ -319,7 +319,7 @@ def _bounds_of_clipped(tostarts: Any, tostops: Any, target: int, length: int) ->
     tostops[:length] = starts + target
 
 
-# ----------------------------------------------------------------------------------------- unions, and lists side by side
+# --------------------------------------------------------------------------------------- unions, and lists side by side
 
 
 def _retag(
@@ -332,7 +332,7 @@ def _retag(
 
 
 def _tag_lists(totags: Any, toindex: Any, tmpstarts: Any, tag: int, fromcounts: Any, length: int) -> None:
-    """The lists' elements, one after the other, go to where starts say, which move on."""
+    """Writes the lists' elements, one after the other, to the positions in `tmpstarts`, and advances these."""
     place, starts, counts = Place(toindex), tmpstarts[:length], fromcounts[:length]
     offsets = place.xp.empty(length + 1, "int64")
     total = place.offsets_of(counts, offsets)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_cuda_lists.py: what Awkward's kernels on GPUs compute of lists, by upsweep's, under the names and arguments of its own.
+# upsweep/awkward/_cuda_lists.py: Awkward's GPU kernels for lists, by upsweep's, under the same names and arguments.
 from __future__ import annotations
 
 from typing import Any
@@ -32,7 +32,7 @@ def _fold(op: str) -> Any:
         is_wider_sum = op == "add" and result.dtype.kind == input_data.dtype.kind and result.dtype.itemsize == 8
         if result.dtype.kind == "f" or not is_wider_sum:
             input_data = input_data.astype(result.dtype, copy=False)
-        # Awkward's sums begin with 0.0, to which -0.0 is lost.
+        # Awkward's sums begin with 0.0; therefore the sum of -0.0 is 0.0.
         initial = np.zeros(1, result.dtype) if op == "add" else None
         _reduce(op, result, input_data, offsets_data[: outlength + 1], initial)
 
@@ -40,7 +40,7 @@ def _fold(op: str) -> Any:
 
 
 def _has_nan(array: Any) -> bool:
-    """Maxima of floats are NaN where there is one."""
+    """Whether the array contains NaN: the maximum of floats is NaN if one of them is."""
     if array.dtype.kind != "f" or array.size == 0:
         return False
     place, greatest = Place(array), np.empty(1, array.dtype)
@@ -54,7 +54,7 @@ def _without_nan(array: Any, value: Any) -> Any:
 
 
 def _extremum(op: str) -> Any:
-    """The minimum or maximum of each list and `identity`. Awkward passes over NaN, which upsweep's results would be."""
+    """The minimum or maximum of each list and `identity`. Awkward ignores NaN, while upsweep's result would be NaN."""
 
     def extremum(result: Any, input_data: Any, offsets_data: Any, outlength: int, identity: Any) -> None:
         initial = np.array([identity], input_data.dtype)
@@ -67,7 +67,7 @@ def _extremum(op: str) -> Any:
 
 
 def _extremum_at(op: str) -> Any:
-    """Where in the content, not in its list, each list's first minimum or maximum is. Of a list that begins with NaN, that is it."""
+    """The position, in the content, of each list's first minimum or maximum. If a list begins with NaN, it is the position of NaN."""
 
     def extremum_at(result: Any, input_data: Any, offsets_data: Any, starts: Any, outlength: int) -> None:
         offsets = offsets_data[: outlength + 1]
@@ -89,7 +89,7 @@ def _counts(result: Any, offsets_data: Any, _outlength: int) -> None:
 
 
 def _adjust_starts(toptr: Any, outlength: int, offsets: Any, starts: Any) -> None:
-    """Positions in the content become those in lists; -1 stays."""
+    """Converts positions in the content to positions in lists; -1 is unchanged."""
     positions = toptr[:outlength]
     positions -= module_of(toptr).where(positions < 0, 0, starts[:outlength])
 
@@ -98,7 +98,7 @@ def _are_empty(toptr: Any, offsets: Any, outlength: int) -> None:
     toptr[:outlength] = offsets[1 : outlength + 1] <= offsets[:outlength]
 
 
-# ----------------------------------------------------------------------------------------------------- order and positions
+# -------------------------------------------------------------------------------------------------- order and positions
 
 
 def _sort(toptr: Any, fromptr: Any, length: int, offsets: Any, offsetslength: int, ascending: bool, stable: bool) -> None:
@@ -114,10 +114,10 @@ def _argsort(toptr: Any, fromptr: Any, length: int, offsets: Any, offsetslength:
 
 
 def _local_index(toindex: Any, offsets: Any, length: int) -> None:
-    """The kernel writes to where offsets say, ours from the front on: the same where they begin with 0."""
+    """Awkward's kernel writes where the offsets point, ours starts at 0: this is the same if the offsets begin with 0."""
     place = Place(toindex)
     if _core.local_index(place.where, place(offsets[: length + 1]), place(toindex)) != toindex.size:
-        raise ValueError("offsets: they begin later")
+        raise ValueError("offsets: they must begin with 0")
 
 
 def _local_index_of_sized(toindex: Any, size: int, length: int) -> None:
@@ -142,7 +142,7 @@ def _offsets(tooffsets: Any, fromstarts: Any, fromstops: Any, length: int) -> No
     _core.offsets(place.where, *place.bounds(fromstarts, fromstops, length), place(tooffsets), False)
 
 
-# --------------------------------------------------------------------------------------------------- choices and selections
+# ----------------------------------------------------------------------------------------------- choices and selections
 
 
 def _count_choices(totallen: Any, tooffsets: Any, n: int, replacement: bool, starts: Any, stops: Any, length: int) -> None:
@@ -155,7 +155,7 @@ def _count_choices(totallen: Any, tooffsets: Any, n: int, replacement: bool, sta
 def _choose(
     tocarry_ptrs: Any, toindex: Any, fromindex: Any, n: int, replacement: bool, starts: Any, stops: Any, length: int
 ) -> None:
-    """The kernel is given the addresses of the outputs: they hold all elements."""
+    """Awkward's kernel receives the addresses of the outputs, which hold all elements."""
     place = Place(toindex)
     lists = place.bounds(starts, stops, length)
     offsets = place(place.xp.empty(length + 1, "int64"))
@@ -180,7 +180,7 @@ def _take_of_lists(
 
 
 def _which_are(mask: Any, length: int, validwhen: bool) -> Any:
-    """Which of the booleans are `validwhen`, as booleans or bytes that are not 0."""
+    """Marks the booleans that are equal to `validwhen`, as booleans or as bytes that are not 0."""
     return mask[:length] if validwhen else mask[:length] == 0
 
 

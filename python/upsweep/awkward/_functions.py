@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_functions.py: Awkward's functions on lists of numbers, each in one pass over them; all else is Awkward's own.
+# upsweep/awkward/_functions.py: Awkward's functions on lists of numbers, each in one pass; the rest is Awkward's.
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ import upsweep
 from upsweep.awkward import _choices
 from upsweep.awkward._layouts import Lists, array_of, contents, is_inner, list_array, lists_of
 
-# Some of these functions have the names of Python's own, which this module therefore does not call: see _layouts.py.
+# Some functions have the names of Python built-ins, which this module therefore does not call: see _layouts.py.
 
 
 def select(array: Any, mask: Any) -> Any:
-    """The elements of every list whose mask is true: `array[mask]`.
+    """Selects the elements of every list whose mask is true: `array[mask]`.
 
-    Fused for lists of numbers, or of records of numbers, and a mask of lists of the same lengths.
+    It is fused for lists of numbers, or of records of numbers, and a mask of lists of the same lengths.
 
     >>> import awkward as ak, upsweep.awkward
     >>> pt = ak.Array([[31.0, 20.0], [], [52.0]])
@@ -52,9 +52,9 @@ def _are_equal(offsets: np.ndarray, others: np.ndarray) -> bool:
 
 
 def pack(array: Any) -> Any:
-    """The array with its lists one after the other, without what no list has: `ak.to_packed`.
+    """Packs the lists one after the other, without elements that are in no list: `ak.to_packed`.
 
-    Fused for lists of numbers, or of records of numbers.
+    It is fused for lists of numbers, or of records of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> pt = ak.Array([[31.0, 20.0], [], [52.0]])[[2, 1, 0]]
@@ -69,7 +69,7 @@ def pack(array: Any) -> Any:
 
 
 def flatten(array: Any, axis: Any = 1, **others: Any) -> Any:
-    """The elements of all lists: `ak.flatten`. Fused along the axis of lists of numbers, or of records of numbers.
+    """Computes the elements of all lists: `ak.flatten`. It is fused along the axis of lists of numbers, or of records of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.flatten(ak.Array([[31.0, 20.0], [], [52.0]])[[2, 1, 0]])
@@ -102,7 +102,7 @@ def _reduce(name: str, op: str, array: Any, axis: Any, keepdims: bool, mask_iden
 
 
 def _folded(op: str, lists: Lists) -> np.ndarray | None:
-    """None where NaN decide what is least or greatest: Awkward passes over them."""
+    """The fold of each list; None if NaN would determine the minimum or maximum, because Awkward ignores NaN."""
     if op == "count":
         return lists.lengths()
     content = lists.columns[0]
@@ -113,7 +113,7 @@ def _folded(op: str, lists: Lists) -> np.ndarray | None:
         and np.isnan(upsweep.reduce(content, op="max"))
     ):
         return None
-    initial = 0 if op == "add" else None  # Awkward's sums begin with 0.0, to which -0.0 is lost
+    initial = 0 if op == "add" else None  # Awkward's sums begin with 0.0; therefore the sum of -0.0 is 0.0
     result = upsweep.segmented_reduce(content, lists.bounds, op=op, initial=initial, overflow="wrap")
     if op not in ("min", "max"):
         return result
@@ -125,7 +125,7 @@ def _folded(op: str, lists: Lists) -> np.ndarray | None:
 
 
 def sum(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: bool = False, **others: Any) -> Any:
-    """The sum of every list: `ak.sum`. Fused along the axis of lists of numbers.
+    """Computes the sum of every list: `ak.sum`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.sum(ak.Array([[31.0, 20.0], [], [52.0]]), axis=1)
@@ -135,7 +135,7 @@ def sum(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: 
 
 
 def prod(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: bool = False, **others: Any) -> Any:
-    """The product of every list: `ak.prod`. Fused along the axis of lists of numbers.
+    """Computes the product of every list: `ak.prod`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.prod(ak.Array([[3, 2], [], [5]]), axis=1)
@@ -145,7 +145,7 @@ def prod(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity:
 
 
 def min(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: bool = True, **others: Any) -> Any:
-    """The least element of every list: `ak.min`. Fused along the axis of lists of numbers.
+    """Computes the minimum of every list: `ak.min`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.min(ak.Array([[31.0, 20.0], [], [52.0]]), axis=1)
@@ -155,7 +155,7 @@ def min(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: 
 
 
 def max(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: bool = True, **others: Any) -> Any:
-    """The greatest element of every list: `ak.max`. Fused along the axis of lists of numbers.
+    """Computes the maximum of every list: `ak.max`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.max(ak.Array([[31.0, 20.0], [], [52.0]]), axis=1)
@@ -165,7 +165,7 @@ def max(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: 
 
 
 def any(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: bool = False, **others: Any) -> Any:
-    """Whether an element of the list is not zero: `ak.any`. Fused along the axis of lists of numbers.
+    """Tests whether any element of the list is nonzero: `ak.any`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.any(ak.Array([[True, False], [], [False]]), axis=1)
@@ -175,7 +175,7 @@ def any(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: 
 
 
 def all(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: bool = False, **others: Any) -> Any:
-    """Whether no element of the list is zero: `ak.all`. Fused along the axis of lists of numbers.
+    """Tests whether all elements of the list are nonzero: `ak.all`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.all(ak.Array([[True, False], [], [True]]), axis=1)
@@ -185,7 +185,7 @@ def all(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: 
 
 
 def count(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: bool = False, **others: Any) -> Any:
-    """How many elements every list has: `ak.count`. Fused along the axis of lists of numbers.
+    """Counts the elements of every list: `ak.count`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.count(ak.Array([[31.0, 20.0], [], [52.0]]), axis=1)
@@ -195,7 +195,7 @@ def count(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity
 
 
 def count_nonzero(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: bool = False, **others: Any) -> Any:
-    """How many elements of every list are not zero: `ak.count_nonzero`. Fused along the axis of lists of numbers.
+    """Counts the nonzero elements of every list: `ak.count_nonzero`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.count_nonzero(ak.Array([[3, 0], [], [5]]), axis=1)
@@ -205,7 +205,7 @@ def count_nonzero(array: Any, axis: Any = None, *, keepdims: bool = False, mask_
 
 
 def argmin(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: bool = True, **others: Any) -> Any:
-    """The position of the least element of every list: `ak.argmin`. Fused along the axis of lists of numbers.
+    """Computes the position of the minimum of every list: `ak.argmin`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.argmin(ak.Array([[31.0, 20.0], [], [52.0]]), axis=1)
@@ -215,7 +215,7 @@ def argmin(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identit
 
 
 def argmax(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identity: bool = True, **others: Any) -> Any:
-    """The position of the greatest element of every list: `ak.argmax`. Fused along the axis of lists of numbers.
+    """Computes the position of the maximum of every list: `ak.argmax`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.argmax(ak.Array([[31.0, 20.0], [], [52.0]]), axis=1)
@@ -224,7 +224,7 @@ def argmax(array: Any, axis: Any = None, *, keepdims: bool = False, mask_identit
     return _reduce("argmax", "argmax", array, axis, keepdims, mask_identity, others)
 
 
-# --------------------------------------------------------------------------------------------------- order and positions
+# -------------------------------------------------------------------------------------------------- order and positions
 
 
 def _sorted(name: str, ours: Any, array: Any, axis: Any, ascending: bool, stable: bool, others: dict) -> Any:
@@ -237,7 +237,7 @@ def _sorted(name: str, ours: Any, array: Any, axis: Any, ascending: bool, stable
 
 
 def sort(array: Any, axis: Any = -1, *, ascending: bool = True, stable: bool = True, **others: Any) -> Any:
-    """The elements of every list in order: `ak.sort`. Fused along the axis of lists of numbers. Always stable.
+    """Sorts the elements of every list: `ak.sort`. It is fused along the axis of lists of numbers, and always stable.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.sort(ak.Array([[31.0, 20.0], [], [52.0]]))
@@ -247,7 +247,7 @@ def sort(array: Any, axis: Any = -1, *, ascending: bool = True, stable: bool = T
 
 
 def argsort(array: Any, axis: Any = -1, *, ascending: bool = True, stable: bool = True, **others: Any) -> Any:
-    """The positions that put every list in order: `ak.argsort`. Fused along the axis of lists of numbers. Always stable.
+    """Computes the positions that sort every list: `ak.argsort`. It is fused along the axis of lists of numbers, and always stable.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.argsort(ak.Array([[31.0, 20.0], [], [52.0]]))
@@ -257,7 +257,7 @@ def argsort(array: Any, axis: Any = -1, *, ascending: bool = True, stable: bool 
 
 
 def local_index(array: Any, axis: Any = -1, **others: Any) -> Any:
-    """The position of every element in its list: `ak.local_index`. Fused along the axis of lists of numbers.
+    """Computes the position of every element in its list: `ak.local_index`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.local_index(ak.Array([[31.0, 20.0], [], [52.0]]))
@@ -285,7 +285,7 @@ def combinations(
     with_name: str | None = None,
     **others: Any,
 ) -> Any:
-    """Every choice of n elements of each list: `ak.combinations`. Fused along the axis of lists of numbers.
+    """Computes every choice of n elements of each list: `ak.combinations`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.combinations(ak.Array([[1, 2], [], [4]]), 2)
@@ -310,7 +310,7 @@ def _records(columns: list[np.ndarray], fields: Any, with_name: str | None) -> A
 
 
 def cartesian(arrays: Any, axis: Any = 1, *, nested: Any = None, with_name: str | None = None, **others: Any) -> Any:
-    """Every choice of one element of each array's list: `ak.cartesian`. Fused along the axis of lists of numbers.
+    """Computes every choice of one element of each array's list: `ak.cartesian`. It is fused along the axis of lists of numbers.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.cartesian([ak.Array([[1, 2], []]), ak.Array([[5], [6]])])
@@ -326,7 +326,7 @@ def cartesian(arrays: Any, axis: Any = 1, *, nested: Any = None, with_name: str 
 
 
 def _alike(arrays: Any) -> list[Lists] | None:
-    """Ragged arrays of numbers, as many lists in each, of Awkward's own behaviour."""
+    """Ragged arrays of numbers with the same number of lists and Awkward's default behavior; otherwise None."""
     if not isinstance(arrays, (list, tuple, Mapping)) or len(arrays) == 0:
         return None
     of = []
@@ -339,7 +339,7 @@ def _alike(arrays: Any) -> list[Lists] | None:
 
 
 def concatenate(arrays: Any, axis: Any = 0, **others: Any) -> Any:
-    """The lists of several arrays, each after those before it: `ak.concatenate`. Fused for axis=1 of lists of numbers of one type.
+    """Concatenates the lists of several arrays: `ak.concatenate`. It is fused for axis=1 of lists of numbers of one type.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.concatenate([ak.Array([[1, 2], []]), ak.Array([[3], [4]])], axis=1)
@@ -353,7 +353,7 @@ def concatenate(arrays: Any, axis: Any = 0, **others: Any) -> Any:
 
 
 def _in_turn(of: list[Lists]) -> tuple[np.ndarray, np.ndarray]:
-    """Starts and stops of the first list of each, then of the second, in the contents one after the other."""
+    """The starts and stops of the first list of each array, then of the second; the contents are stored one after the other."""
     starts, stops = np.empty((of[0].count, len(of)), np.int64), np.empty((of[0].count, len(of)), np.int64)
     first = 0
     for i, lists in enumerate(of):

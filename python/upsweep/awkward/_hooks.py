@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_hooks.py: functions of Awkward Array that spend their time between its kernels: ours in their places.
+# upsweep/awkward/_hooks.py: replaces functions of Awkward Array that spend their time between its kernels.
 import inspect
 from typing import Any, NamedTuple
 
@@ -7,17 +7,17 @@ from upsweep.awkward import _carries, _cuda, _joins, _masks, _memory, _ufuncs
 from upsweep.awkward._native import Native
 from upsweep.awkward._signatures import AWKWARD
 
-# Those for GPUs first: of two hooks of one function the last one comes first.
+# The hooks for GPUs come first: if a function has two hooks, the last one is called first.
 MODULES = (_cuda, _masks, _carries, _ufuncs, _joins, _memory)
 
 
 class Hook(NamedTuple):
-    """A function that Awkward looks up in a class or module at each call, and make(theirs): what takes its place."""
+    """A function that Awkward looks up in a class or module at each call, and make(theirs), which returns its replacement."""
 
     owner: Any
     name: str
     make: Any
-    arguments: str  # theirs, as this package knows them
+    arguments: str  # theirs, as this package expects them
 
     @property
     def path(self):
@@ -29,14 +29,14 @@ class Hook(NamedTuple):
 
 
 class Hooks:
-    """All hooks: none is put in another version of Awkward than was tested, nor where one of its functions has changed."""
+    """All hooks. No hook is installed in an untested version of Awkward, or if one of its functions has changed."""
 
     def __init__(self, library, version):
         native = Native(library)
         self.functions = native.functions
         self.tested = version == AWKWARD
         self._hooks = [Hook(*each) for module in MODULES for each in module.hooks(native)] if self.tested else []
-        self.changed = list(dict.fromkeys(hook.path for hook in self._hooks if not hook.is_known()))  # some have two hooks
+        self.changed = list(dict.fromkeys(hook.path for hook in self._hooks if not hook.is_known()))  # some have two
         self._undo = []
 
     def put(self):
@@ -49,7 +49,7 @@ class Hooks:
         _memory.memory.keep(True)
 
     def take_back(self):
-        """What another has put in the place of ours since stays there; where it calls ours, that goes on doing its work."""
+        """Removes the hooks. A function that other code has installed since is not removed; if it calls ours, ours still works."""
         _memory.memory.keep(False)
         for hook, theirs, ours in reversed(self._undo):
             if vars(hook.owner).get(hook.name) is not ours:

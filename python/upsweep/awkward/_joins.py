@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_joins.py: several arrays made one, and means, in one pass each: concatenate, where, mean.
+# upsweep/awkward/_joins.py: several arrays joined to one, and means, in one pass each: concatenate, where, mean.
 import itertools
 
 import awkward as ak
@@ -50,7 +50,7 @@ def hooks(native):
     def mean(theirs):
         def _impl(x, weight, axis, keepdims, mask_identity, highlevel, behavior, attrs):
             if weight is None and is_inner(axis) and not (keepdims or mask_identity) and behavior is None and attrs is None:
-                # Ours tells of no underflow.
+                # Our function does not report underflow.
                 lists = lists_of(x) if np.geterr()["under"] == "ignore" else None
                 if lists is not None and has_numbers(lists):
                     means = mean_of_lists(native, lists)
@@ -83,12 +83,12 @@ def hooks(native):
 
 
 def module_of(name):
-    """The module of an operation, whose functions it looks up by name."""
-    return getattr(ak.operations, name, ak.operations)  # where it is gone, its function is missing there
+    """The module of an operation, in which Awkward looks up the operation's functions by name."""
+    return getattr(ak.operations, name, ak.operations)  # if the module was removed, its function is missing there
 
 
 def lists_of(array):
-    """The layout of an array of many lists, one with no names, behaviour or parameters of its own; else None."""
+    """The layout of an array of many lists without names, custom behavior or parameters; otherwise None."""
     if type(array) is not ak.Array or array._attrs or array._behavior is not None:
         return None
     lists = array._layout
@@ -107,12 +107,12 @@ def has_numbers(lists):
 
 
 def are_of_one_type(contents):
-    """Whether contents are numbers of one type."""
+    """Whether all contents are numbers of one type."""
     return all(are_numbers(each) and each._data.dtype == contents[0]._data.dtype for each in contents)
 
 
 def joined_lists(native, layouts, mergebool):
-    """The lists of several arrays, each after those before it: of numbers of one type, or of records that can be merged."""
+    """Joins the lists of several arrays: numbers of one type, or records that can be merged."""
     inner = [lists._content for lists in layouts]
     if len({lists.length for lists in layouts}) != 1:
         return None
@@ -138,16 +138,16 @@ def joined_lists(native, layouts, mergebool):
     sources = (addresses(offsets), addresses(data), lengths, len(offsets), len(joined) - 1)
     if not native.call("awkward_upsweep_concatenate_64", joined, out, *sources, size):
         return None
-    # Records stay where they are: `out` has their positions.
+    # Records are not moved: `out` contains their positions.
     content = ak.contents.NumpyArray(out) if size else ak.contents.IndexedArray(ak.index.Index64(out), records)
     return ak.contents.ListOffsetArray(ak.index.Index64(joined), content)
 
 
 def merged_records(arrays, mergebool):
-    """The records of several arrays, one array after the other; None where they become a union or an option.
+    """The records of several arrays, one array after the other; None if they would become a union or an option.
 
-    Each is merged with what those before it have become, as Awkward does: types that can be merged with a third one may not be so
-    with each other, and of three types NumPy may find another common one at once than one after the other."""
+    Each array is merged with the result of the arrays before it, as in Awkward. Types that can be merged with a third type may not
+    be mergeable with each other. Also, NumPy may find another common type for three types at once than one after the other."""
     merged, *others = arrays
     for each in others:
         are_records = type(merged) is ak.contents.RecordArray and type(each) is ak.contents.RecordArray
@@ -158,7 +158,7 @@ def merged_records(arrays, mergebool):
 
 
 def chosen_numbers(native, tags, index, arrays):
-    """A union of numbers of one type: its elements."""
+    """The elements of a union of numbers of one type."""
     if not (isinstance(tags, ak.index.Index) and isinstance(index, ak.index.Index)):
         return None
     tags, index = tags._data, index._data

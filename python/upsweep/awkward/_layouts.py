@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_layouts.py: lists of numbers as Awkward Arrays hold them: seen without a copy, and put together again.
+# upsweep/awkward/_layouts.py: lists of numbers in Awkward Arrays: views without a copy, and construction of results.
 from __future__ import annotations
 
 from typing import Any
@@ -14,23 +14,23 @@ contents = ak.contents
 
 
 class Lists:
-    """An array of lists, one level deep, of elements or of records of such: where the lists lie, and the columns."""
+    """An array of lists, one level deep, of elements or of records of elements: the lists' bounds, and the columns."""
 
     __slots__ = ("bounds", "columns", "count", "record", "size")
 
     def __init__(self, bounds: Any, count: int, size: int, columns: list[np.ndarray], record: Any):
         self.bounds = bounds  # offsets from 0; (starts, stops); or the size of every list
         self.count = count
-        self.size = size  # of every list of a RegularArray, else 0
+        self.size = size  # of every list of a RegularArray, otherwise 0
         self.columns = columns
-        self.record = record  # the RecordArray whose fields the columns are, or None
+        self.record = record  # the RecordArray that has the columns as fields, or None
 
     @property
     def are_numbers(self) -> bool:
         return self.record is None and self.columns[0].dtype.name in (*NUMBERS, "bool")
 
     def packed(self) -> Lists:
-        """Lists by offsets from 0, one after the other."""
+        """The lists by offsets from 0, packed one after the other."""
         if self.size:
             offsets = np.arange(0, (self.count + 1) * self.size, self.size, dtype=np.int64)
             return Lists(offsets, self.count, 0, self.columns, self.record)
@@ -55,7 +55,7 @@ class Lists:
         return starts == stops
 
     def content(self, columns: list[np.ndarray]) -> Any:
-        """Awkward's content of such columns in the place of these."""
+        """Awkward's content with these columns instead of the original ones."""
         arrays = [contents.NumpyArray(column) for column in columns]
         if self.record is None:
             return arrays[0]
@@ -64,7 +64,7 @@ class Lists:
 
 
 def lists_of(array: Any) -> Lists | None:
-    """What an Awkward Array holds, if it is such lists in the host's memory, of Awkward's own behaviour; else None."""
+    """The lists of an Awkward Array, if it is such lists in host memory with Awkward's default behavior; otherwise None."""
     if not isinstance(array, ak.Array) or array._attrs:
         return None
     layout = array._layout
@@ -102,7 +102,7 @@ def _are_bounds(array: Any) -> bool:
 
 
 def _columns(content: Any) -> tuple[list[np.ndarray], Any] | None:
-    """The content's elements, and the RecordArray that has them as its fields, if it is one."""
+    """The content's columns; and the content itself if it is a RecordArray, whose fields are the columns."""
     if type(content) is contents.NumpyArray:
         return ([content._data], None) if _is_column(content) else None
     if type(content) is not contents.RecordArray or not content._contents:
@@ -119,7 +119,7 @@ def _is_column(array: Any) -> bool:
 
 
 def is_inner(axis: Any) -> bool:
-    """Whether an axis is the one within the lists, of lists one level deep."""
+    """Whether an axis is the one within the lists, for lists one level deep."""
     return type(axis) is int and axis in (1, -1)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_masks.py: array[mask] of lists, in one call instead of steps between kernels.
+# upsweep/awkward/_masks.py: array[mask] of lists, in one call instead of several steps between kernels.
 import awkward as ak
 import numpy as np
 
@@ -18,7 +18,7 @@ def hooks(native):
         list_array, numpy_array, high_level = ak.contents.ListOffsetArray, ak.contents.NumpyArray, ak.highlevel.Array
 
         def _getitem(lists, where, named_axis=NamedAxis):
-            # isinstance() of a class that is an ABC takes as long as all else here.
+            # isinstance() of a class that is an ABC takes as long as the rest of this function.
             mask = getattr(where, "_layout", where)
             if (
                 type(mask) is list_array
@@ -36,7 +36,7 @@ def hooks(native):
 
 
 def select(native, lists, mask):
-    """Lists of the same offsets as the mask's; None where Awkward's own code has to do it."""
+    """Selects from lists with the same offsets as the mask; returns None if Awkward's own code must do it."""
     booleans = mask._content._data
     offsets = mask._offsets._data
     if (
@@ -49,7 +49,7 @@ def select(native, lists, mask):
     ):
         return None
     elements = int(offsets[-1])
-    # Lists that begin later are rare: what lies before them would have to be left out.
+    # Lists that begin later are rare: the elements before them would have to be left out.
     if offsets[0] != 0 or not 0 < elements <= min(len(booleans), lists._content.length):
         return None
     new_offsets = memory.empty(len(offsets), np.int64)
@@ -63,7 +63,7 @@ def select(native, lists, mask):
 
 
 def selected_content(native, content, booleans, offsets, new_offsets):
-    """What is kept of the content, and the new offsets."""
+    """The selected elements of the content, and the new offsets."""
     data = content._data if type(content) is ak.contents.NumpyArray else None
     if data is not None and is_moved(data):
         (out,) = selected(booleans, offsets, new_offsets, data[: len(booleans)])
@@ -76,7 +76,7 @@ def selected_content(native, content, booleans, offsets, new_offsets):
 
 
 def selected(booleans, offsets, new_offsets, *columns):
-    """Writes the new offsets and returns the kept elements of each column, in memory that freed arrays have left."""
+    """Writes the new offsets, and returns the selected elements of each column, in memory of freed arrays."""
     outputs = []
 
     def make(length):

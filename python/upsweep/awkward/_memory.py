@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_memory.py: memory of large arrays that are gone, kept for the next: new pages cost as much as many operations.
+# upsweep/awkward/_memory.py: reuses the memory of freed large arrays: new pages take the time of many operations.
 import contextlib
 import functools
 import os
@@ -10,16 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-# What is smaller malloc keeps itself: glibc's gives back to the system what has more than 32 MiB.
+# Smaller blocks are kept by malloc itself: glibc's malloc returns blocks of more than 32 MiB to the system.
 LEAST = 32 * 1024 * 1024
 LARGEST_ELEMENT = 16  # bytes, of those that Awkward has
-# What is kept at most, and of the memory that there is. Awkward's temporaries are gone soon: a few of them are enough.
+# The maximum memory to keep, in bytes and as a share of the available memory. Awkward's temporaries are freed soon: a
+# few of them are enough.
 KEPT, SHARE = 1024 * 1024 * 1024, 1 / 16
 LIMITS_OF_CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def memory_there_is():
-    """Bytes: the machine's, or as many as its container or this process may have."""
+    """The available memory in bytes: the machine's, or the limit of its container or of this process."""
     limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
     return min([memory_of_container(LIMITS_OF_CONTAINERS), *(each for each in limits if each != resource.RLIM_INFINITY)])
 
@@ -28,7 +29,7 @@ def memory_there_is():
 def memory_of_container(files):
     sizes = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for file in files:
-        with contextlib.suppress(OSError, ValueError):  # there is none, or "max"
+        with contextlib.suppress(OSError, ValueError):  # the file does not exist, or contains "max"
             sizes.append(int(Path(file).read_text(encoding="ascii")))
     return min(sizes)
 
@@ -41,11 +42,11 @@ class Memory:
     def __init__(self):
         self._lock = threading.RLock()  # arrays may be freed while one is made
         self._idle = []
-        self._used = {}  # by the id of a weak reference to an array: that, and the array's memory
+        self._used = {}  # id of a weak reference to an array: (the reference, the array's memory)
         self.keeps = False
 
     def empty(self, length, dtype):
-        """np.empty of one dimension: what it is a view of gives the memory back when the last view of it is gone."""
+        """np.empty of one dimension. The result is a view of an array that returns the memory when its last view is freed."""
         dtype = np.dtype(dtype)
         size = int(length) * dtype.itemsize
         is_kept = self.keeps and size >= max(LEAST, 1) and not dtype.hasobject
@@ -60,29 +61,29 @@ class Memory:
             if not is_kept:
                 return array
             block = array.view(np.uint8)
-        # NumPy's views refer to the first array that has memory of another object: that is this one.
+        # NumPy's views refer to the first array that uses another object's memory, which is this one.
         owner = np.frombuffer(memoryview(block), np.uint8)
         reference = weakref.ref(owner, self._give_back)
         self._used[id(reference)] = reference, block
         return owner[:size].view(dtype)
 
     def keep(self, keeps):
-        """Whether memory is kept; what is kept is freed where not."""
+        """Sets whether memory is kept; if not, frees the memory that was kept."""
         with self._lock:
             self.keeps = keeps
         if keeps:
-            most_to_keep()  # the first time this reads files: not where an array is freed
+            most_to_keep()  # the first call reads files, which must not happen while an array is freed
         else:
             self.free()
 
     def free(self):
-        """Frees what is kept, and says whether it was anything."""
+        """Frees the memory that was kept; returns whether there was any."""
         with self._lock:
             idle, self._idle = self._idle, []
         return bool(idle)
 
     def _found(self, size):
-        """The smallest block of at least so many bytes, the latest of these; one of twice as many is not for this array."""
+        """The smallest kept block of at least `size` bytes, the latest of equals. Blocks of more than twice the size are not used."""
         with self._lock:
             fitting = [block for block in reversed(self._idle) if size <= len(block) <= 2 * size]
             if not fitting:
@@ -96,7 +97,7 @@ class Memory:
         most = most_to_keep() if self.keeps else 0
         with self._lock:
             self._idle.append(block)
-            # The oldest are of no use to what is computed now.
+            # The oldest blocks are unlikely to be useful for current computations.
             while self._idle and (not self.keeps or sum(map(len, self._idle)) > most):
                 self._idle.pop(0)
 

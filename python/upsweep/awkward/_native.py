@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_native.py: the C functions that hooks call, and what they need to know of arrays before.
+# upsweep/awkward/_native.py: the C functions that hooks call, and the checks of their arguments.
 import ctypes
 
 import numpy as np
@@ -27,13 +27,13 @@ ARGUMENTS = {
 }
 ELEMENT_SIZES = (1, 2, 4, 8, 16)
 
-# Below so many elements Awkward's own code is as fast.
+# For fewer elements Awkward's own code is as fast.
 MANY = 16 * 1024
 
 
 class Native:
-    """The library's functions for hooks, by name. `call` says whether one has done its work: where it has not, Awkward's own
-    code finds out what is wrong."""
+    """The library's functions for hooks, by name. `call` returns whether the function succeeded; otherwise Awkward's own code runs
+    and reports any error."""
 
     def __init__(self, library):
         self.functions = {}
@@ -49,22 +49,22 @@ def address_of(argument):
 
 
 def addresses(arrays):
-    """An array of pointers to arrays, which have to outlive it."""
+    """An array of pointers to arrays, which must outlive it."""
     return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
 
 
 def is_moved(array):
-    """Whether a NumPy array has its elements one after the other, of a size that ours move."""
+    """Whether a NumPy array is contiguous, with elements of a size that our functions move."""
     return type(array) is np.ndarray and array.ndim == 1 and array.flags.c_contiguous and array.itemsize in ELEMENT_SIZES
 
 
 def is_index(array):
-    """Whether an array is of positions or offsets as ours take them."""
+    """Whether an array contains positions or offsets in the form that our functions accept."""
     return type(array) is np.ndarray and array.ndim == 1 and array.dtype == np.int64 and array.flags.c_contiguous
 
 
 def are_same(offsets, others):
-    """Whether two arrays of offsets are equal: those of what was computed from a list are the list's own."""
+    """Whether two arrays of offsets are equal: results computed from a list have the list's own offsets."""
     if type(offsets) is not np.ndarray or len(offsets) != len(others):
         return False
     same_memory = offsets.dtype == others.dtype and offsets.ctypes.data == others.ctypes.data

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_signatures.py: the kernels that stand in for Awkward's, and what they were built for: their arguments by
-# ctypes' codes, pointers with `*`. Written by tools/awkward_signatures.py.
+# upsweep/awkward/_signatures.py: the kernels that replace Awkward's, and the versions they were built for. Arguments are
+# ctypes' codes, pointers with `*`. tools/awkward_signatures.py writes this file.
 
 AWKWARD = "2.14.0"
 AWKWARD_CPP = "57"

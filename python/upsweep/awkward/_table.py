@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_table.py: puts upsweep's C functions into the table in which Awkward Array looks up its kernels.
+# upsweep/awkward/_table.py: registers upsweep's C functions in the table in which Awkward Array looks up its kernels.
 import contextlib
 import ctypes
 import importlib.metadata
@@ -13,11 +13,11 @@ from upsweep._libraries import library_path
 from upsweep.awkward._hooks import Hooks
 from upsweep.awkward._signatures import AWKWARD, AWKWARD_CPP, SIGNATURES
 
-# Awkward looks kernels up on each call, so that an entry that is replaced counts from the next call on.
+# Awkward looks kernels up on each call: a replaced entry takes effect with the next call.
 
 
 def signature(kernel):
-    """The arguments of a ctypes function: their codes as ctypes has them, pointers with `*`."""
+    """The argument types of a ctypes function, as ctypes' codes, pointers with `*`."""
 
     def code(argument):
         return "*" + code(argument._type_) if issubclass(argument, ctypes._Pointer) else argument._type_
@@ -33,8 +33,8 @@ def returns_error(kernel):
 
 
 def awkward_table():
-    """Awkward's kernels by their keys; none where it keeps them in another way."""
-    import awkward_cpp  # where it is not installed, this says so
+    """Awkward's kernels by their keys; empty if Awkward stores them in another way."""
+    import awkward_cpp  # raises ImportError if it is not installed
 
     cpu_kernels = getattr(awkward_cpp, "cpu_kernels", None)
     table = getattr(cpu_kernels, "kernel", None)
@@ -42,7 +42,7 @@ def awkward_table():
 
 
 def stand_ins(table, library):
-    """Ours by their keys in `table`, and the names of those whose entry there is not what ours was built for."""
+    """upsweep's kernels by their keys in `table`, and the names of kernels whose entry there has another signature."""
     ours, changed = {}, []
     missing = set(SIGNATURES)
     for key, theirs in table.items():
@@ -64,7 +64,7 @@ def stand_ins(table, library):
 
 
 def warn(text):
-    """A RuntimeWarning of the line that called this package."""
+    """Issues a RuntimeWarning at the line that called this package."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__") in (__name__, "contextlib"):
         frame, level = frame.f_back, level + 1
@@ -77,31 +77,31 @@ def some_of(names):
 
 def warn_of_kernels(version, ours, changed):
     if version != AWKWARD_CPP:
-        warn(f"upsweep has kernels for awkward-cpp {AWKWARD_CPP}, and not for {version}: all kernels stay Awkward's")
+        warn(f"upsweep has kernels for awkward-cpp {AWKWARD_CPP}, not for {version}: no kernel is replaced")
     elif changed:
         warn(
-            f"upsweep has kernels for awkward-cpp {AWKWARD_CPP}: {len(changed)} kernels are not those of that version, and stay "
-            f"Awkward's ({some_of(changed)}); {len(ours)} are upsweep's"
+            f"upsweep has kernels for awkward-cpp {AWKWARD_CPP}: {len(changed)} kernels differ from that version and "
+            f"are not replaced ({some_of(changed)}); {len(ours)} are replaced"
         )
 
 
 def warn_of_hooks(version, hooks):
-    rest = "kernels on the CPU alone are upsweep's, and all that awkward does between them, and on GPUs, is its own"
+    rest = "upsweep replaces only kernels on the CPU, and neither awkward's code between them nor its code for GPUs"
     if not hooks.tested:
-        warn(f"upsweep was tested with awkward {AWKWARD}, and not with {version}: {rest}")
+        warn(f"upsweep was tested with awkward {AWKWARD}, not with {version}: {rest}")
     elif hooks.changed:
-        warn(f"functions of awkward are not those that upsweep was tested with ({some_of(hooks.changed)}): {rest}")
+        warn(f"functions of awkward differ from those that upsweep was tested with ({some_of(hooks.changed)}): {rest}")
 
 
 class Registration:
-    """Which entries of Awkward's table are ours, and whether they and the hooks are there: by register(), or while contexts are
+    """The entries of Awkward's table that upsweep replaces. They and the hooks are installed by register(), or while contexts are
     open."""
 
     def __init__(self):
         self._lock = threading.RLock()
         self._table = None  # Awkward's
         self._ours = {}
-        self._theirs = {}  # what ours have replaced
+        self._theirs = {}  # the entries that ours have replaced
         self._hooks = None
         self._for_good = False
         self._contexts = 0
@@ -112,10 +112,10 @@ class Registration:
         table = awkward_table()
         library = ctypes.CDLL(str(library_path("upsweep-awkward")))
         version = importlib.metadata.version("awkward-cpp")
-        # What an argument means may change where its type does not: kernels of a version that was not tested are not replaced.
+        # An argument's meaning may change while its type does not: kernels of an untested version are not replaced.
         ours, changed = stand_ins(table, library) if version == AWKWARD_CPP else ({}, [])
         hooks = Hooks(library, ak.__version__)
-        # Where warnings are errors nothing is registered, the next time neither.
+        # If warnings are errors, nothing is registered, neither now nor by later calls.
         warn_of_kernels(version, ours, changed)
         warn_of_hooks(ak.__version__, hooks)
         self._table, self._ours, self._hooks = table, ours, hooks
@@ -127,7 +127,7 @@ class Registration:
         self._hooks.put()
 
     def _take_back(self):
-        """What another has put in the place of ours since stays there."""
+        """Restores Awkward's entries. Entries that other code has replaced since are not restored."""
         for key, theirs in self._theirs.items():
             if self._table.get(key) is self._ours[key]:
                 self._table[key] = theirs
@@ -135,7 +135,7 @@ class Registration:
         self._hooks.take_back()
 
     def _update(self, for_good, contexts):
-        """Callers hold the lock."""
+        """Installs or removes the kernels. The caller must hold the lock."""
         if for_good or contexts > 0:
             self._load()
             self._put()
@@ -170,11 +170,12 @@ _registration = Registration()
 
 
 def register():
-    """Awkward Array uses upsweep's kernels from the next operation on, in all threads; to call it again changes nothing. Where CuPy
-    is installed, it does so for arrays on a GPU, too.
+    """Replaces Awkward Array's kernels by upsweep's, from the next operation on, in all threads.
 
-    Raises ImportError where awkward or upsweep's library is not installed. Warns of an awkward-cpp that it was not tested with,
-    whose kernels all stay Awkward's; and of such an awkward: what it does between kernels, and on GPUs, stays its own.
+    Further calls change nothing. If CuPy is installed, kernels for arrays on a GPU are also replaced.
+
+    Raises ImportError if awkward or upsweep's library is not installed. Warns about an untested version of awkward-cpp, of which
+    no kernel is replaced. Also warns about an untested version of awkward: its code between kernels, and on GPUs, is not replaced.
 
     >>> import awkward as ak, upsweep.awkward
     >>> upsweep.awkward.register()
@@ -186,18 +187,21 @@ def register():
 
 
 def unregister():
-    """Takes register() back: Awkward Array uses its own kernels, but for as long as a kernels() is open. What another has put in the
-    place of upsweep's since stays there; where that calls upsweep's, these go on doing their work."""
+    """Reverts register(): Awkward Array uses its own kernels again, unless a kernels() context is open.
+
+    Functions that other code has installed since, in place of upsweep's, stay installed. If they call upsweep's functions, these
+    still work.
+    """
     _registration.unregister()
 
 
 def registered():
-    """Whether Awkward Array uses upsweep's kernels, by register() or within kernels()."""
+    """Tests whether Awkward Array uses upsweep's kernels, by register() or within kernels()."""
     return _registration.registered()
 
 
 def kernels():
-    """A context within which Awkward Array uses upsweep's kernels, in all threads; contexts may nest and overlap.
+    """Returns a context within which Awkward Array uses upsweep's kernels, in all threads. Contexts may nest and overlap.
 
     >>> import awkward as ak, upsweep.awkward
     >>> with upsweep.awkward.kernels():

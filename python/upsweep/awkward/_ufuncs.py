@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_ufuncs.py: NumPy's ufuncs on large arrays, a block at a time, by several threads.
+# upsweep/awkward/_ufuncs.py: runs NumPy's ufuncs on large arrays in blocks, with several threads.
 import collections
 import concurrent.futures
 import os
@@ -11,21 +11,21 @@ import numpy as np
 from upsweep._options import current
 from upsweep.awkward._memory import memory
 
-# From so many elements on it is worth it to wake a thread (some 50 us).
+# The minimum number of elements for which waking a thread (some 50 us) is worth its cost.
 LARGE = 128 * 1024
-# Bytes of a block's output, a page of the larger kind: two threads that write to one both wait for it. Where there are
-# few pages, blocks have as many elements as give each thread four, and LEAST at least: some 20 us of the fastest
-# ufuncs.
+# Size of a block's output in bytes: a page of the larger kind. Two threads that write to one page would both wait for
+# it. For arrays of few pages, blocks are smaller: four blocks per thread, but at least LEAST elements. LEAST elements
+# take some 20 us with the fastest ufuncs.
 PAGE, LEAST = 2 * 1024 * 1024, 32 * 1024
-# Blocks are whole numbers of NumPy's buffers, and so of its vectors: what NumPy does to the rest of an array may have
-# other bits (fmin of 0.0 and -0.0), and must come at the same place as in a call on all elements.
+# Blocks are whole numbers of NumPy's buffers, and therefore of its vectors. NumPy's code for the remainder of an array
+# may produce other bits (fmin of 0.0 and -0.0). It must run at the same position as in a call on all elements.
 MULTIPLE = 8 * 1024
-# What NumPy calls these where it tells of them, and in its settings.
+# NumPy's names of floating-point errors in its messages, and in its settings.
 ERRORS = {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}
 
 
 class Pool:
-    """Threads besides the caller's, started when they are first needed, and again in a process that was forked."""
+    """Threads in addition to the caller's. They start when they are first needed, and again in a forked process."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -34,18 +34,18 @@ class Pool:
         os.register_at_fork(after_in_child=self.__init__)
 
     def run(self, work, threads):
-        """work() on up to so many threads, the caller's one of them: it returns when none is at it."""
+        """Runs work() on up to `threads` threads, including the caller's; returns when no thread runs it any more."""
         helpers = [concurrent.futures.Future() for _ in range(threads - 1)]
         if helpers:
             self._start(helpers, work)
         work()
         for helper in helpers:
-            if not helper.cancel():  # one that has not begun has nothing left to do
+            if not helper.cancel():  # a helper that has not begun has nothing left to do
                 helper.result()
 
     def _start(self, helpers, work):
-        """Each helper does the work on a thread of its own; where the system has no more threads, or Python is about to end, those
-        that there are do it."""
+        """Starts each helper on a separate thread. If the system has no more threads, or Python is about to exit, the existing
+        threads do the work."""
         executor = None
         try:
             executor = self._started(len(helpers))
@@ -54,7 +54,7 @@ class Pool:
         except RuntimeError:
             with self._lock:
                 if self._executor is executor:
-                    self._executor = None  # it would keep what it could not start, and the arrays with that
+                    self._executor = None  # it would hold the work that it could not start, and thereby the arrays
 
     def _started(self, threads):
         with self._lock:
@@ -95,8 +95,8 @@ def hooks(native):
 
 
 def in_blocks(ufunc, args, shape, theirs):
-    """ufunc(*args) as Awkward calls it: arguments have the types that the ufunc is for. None where that is not for us. Errors are
-    reported by theirs(elements), Awkward's own call on some elements of the arguments."""
+    """Computes ufunc(*args) as Awkward calls it: the arguments have types that the ufunc supports. Returns None if this call must be
+    left to Awkward. Errors are reported by theirs(elements), Awkward's own call on some elements of the arguments."""
     threads = current().threads or len(os.sched_getaffinity(0))
     if threads < 2 or len(shape) != 1 or type(ufunc) is not np.ufunc or ufunc.nout != 1 or ufunc.signature is not None:
         return None
@@ -109,11 +109,11 @@ def in_blocks(ufunc, args, shape, theirs):
     try:
         with np.errstate(all="raise"):
             wholes = [x if np.ndim(x) else np.asarray(x, dtype=kind) for x, kind in zip(args, types)]
-    except FloatingPointError:  # a number that its type cannot hold, which Awkward reports
+    except FloatingPointError:  # a number that its type cannot represent, which Awkward reports
         return None
     out = memory.empty(shape[0], types[-1])
     noted = _apply(ufunc, wholes, types, out, threads)
-    # NumPy gives the caller's function all errors, those that are ignored, too.
+    # NumPy passes all errors, also ignored ones, to the caller's error function.
     if any(np.geterr()[kind] != "ignore" for kind in noted):
         theirs([_elements_of(x, noted.values()) for x in args])
     return out
@@ -125,7 +125,7 @@ def _elements_of(x, blocks):
 
 
 def _type_of(x, shape):
-    """An argument's type as ufuncs resolve it: Python's numbers take that of the others. None: not for us."""
+    """An argument's type for ufunc resolution: Python numbers adopt the type of the others. None: not supported here."""
     if type(x) is np.ndarray:
         return x.dtype if x.shape in (shape, ()) else None
     if type(x) is bool:
@@ -136,7 +136,7 @@ def _type_of(x, shape):
 
 
 def _apply(ufunc, wholes, types, out, threads):
-    """Returns the kinds of errors, and for each a block that has it."""
+    """Applies the ufunc to all blocks. Returns the kinds of errors, each with a block that has it."""
     blocks = collections.deque(_blocks(out, threads))
     noted = {}
 
@@ -155,7 +155,7 @@ def _apply(ufunc, wholes, types, out, threads):
 
 
 def _blocks(out, threads):
-    """Where blocks begin and end: near pages, where each thread has four and more."""
+    """The ranges of the blocks: about one page each, if each thread then has four or more blocks."""
     size = len(out)
     if out.nbytes >= 4 * threads * PAGE:
         step = PAGE // out.itemsize

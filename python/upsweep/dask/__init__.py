@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/dask/__init__.py: upsweep's functions over the collections of Dask.
-"""The functions of `upsweep` for data in blocks that Dask's workers hold, on this machine or many:
+# upsweep/dask/__init__.py: upsweep's functions for the collections of Dask.
+"""The functions of `upsweep` for data in chunks that Dask's workers hold, on one machine or many:
 
 >>> import upsweep.dask
 >>> upsweep.dask.query("SELECT shop, SUM(price) FROM 'sales/*.parquet' GROUP BY shop")
 
-Every task folds one block to a carry, a few bytes, and carries are merged in the order of the blocks. So answers have the same bits
-on every run, with any number of workers, also where a worker dies and Dask does its tasks again. Tasks run on one thread each, as
-Dask means them to; `upsweep.options` around a call says otherwise.
+Every task folds one chunk to a carry, a few bytes. Carries are merged in the order of the chunks. Therefore answers have the same
+bits on every run, with any number of workers, even if a worker dies and Dask repeats its tasks. Each task runs on one thread, as
+Dask intends. To change this, make the call inside `with upsweep.options(threads=...)`.
 """
 
 try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/dask/_arrays.py: scans, reductions and selections of Dask's arrays: blocks are folded, carries scanned, blocks scanned on.
+# upsweep/dask/_arrays.py: scans, reductions and selections of Dask arrays: chunks are folded, and carries scanned.
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from upsweep.dask._tasks import how, in_order, moved, new_name, tree
 
 
 def array_of(x: Any, name: str, is_counted: bool = True) -> Any:
-    """An array of Dask's whose blocks are NumPy's, of known sizes where they have to be; its TypeError or ValueError says why not."""
+    """Checks that `x` is a Dask array with NumPy chunks, of known sizes if `is_counted`; otherwise raises TypeError or ValueError."""
     if _awkward.is_lists(x):
         raise TypeError(
-            f"{name}: a collection of dask-awkward: dask_awkward.to_dask_array() makes an array of Dask of its numbers"
+            f"{name}: a dask-awkward collection: convert its numbers to a Dask array with dask_awkward.to_dask_array()"
         )
     if not isinstance(x, dask.array.Array):
-        raise TypeError(f"{name}: an array of Dask is needed, not {type(x).__name__}")
+        raise TypeError(f"{name}: a Dask array is needed, not {type(x).__name__}")
     if type(x._meta) is not np.ndarray:
-        raise TypeError(f"{name}: an array of blocks of NumPy's is needed, not of {type(x._meta).__name__}")
+        raise TypeError(f"{name}: a Dask array of NumPy chunks is needed, not of {type(x._meta).__name__}")
     if is_counted and any(math.isnan(size) for sizes in x.chunks for size in sizes):
-        raise ValueError(f"{name}: the sizes of its chunks are not known: {name}.compute_chunk_sizes() finds them in a pass")
+        raise ValueError(f"{name}: the sizes of its chunks are unknown: {name}.compute_chunk_sizes() finds them in one pass")
     return x
 
 
@@ -41,14 +41,14 @@ def one_dimension(x: Any, name: str) -> Any:
 
 
 def type_of(x: Any, name: str, op: str, dtype: Any, overflow: str | None) -> str:
-    """The type of a result, as upsweep.scan has it."""
+    """The type of a result, by the rules of upsweep.scan."""
     like = take_in(x._meta, name)
     number_type(like, name)
     return _scan.type_of_result(like, op, dtype, None, overflow)
 
 
 def is_checked(op: str, dtype: str, overflow: str | None) -> bool:
-    """Whether sums may be errors; looks at `overflow` in any case."""
+    """Whether sums may raise errors; validates `overflow` in any case."""
     return _options.checks(-1, overflow) and op == "add" and not dtype.startswith("float")
 
 
@@ -58,11 +58,11 @@ def array(graph: dict, name: str, inputs: list, chunks: Any, dtype: Any) -> Any:
 
 
 def combined(op: str, a: Any, b: Any) -> Any:
-    """Two folds as one, modulo 2**bits; None is that of nothing."""
+    """Combines two folds to one, modulo 2**bits; None is the fold of no elements."""
     if a is None or b is None:
         return b if a is None else a
     pair = np.stack(np.broadcast_arrays(a, b))
-    with upsweep.options(rung="", threads=1):  # the rung that was asked for may be another function's
+    with upsweep.options(rung="", threads=1):  # the requested rung may be one of another function
         return upsweep.reduce(pair, op=op, axis=0, dtype=pair.dtype, overflow="wrap")
 
 
@@ -72,24 +72,24 @@ def combined(op: str, a: Any, b: Any) -> Any:
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False, overflow: str | None = None
 ) -> Any:
-    """The sums of an array's elements up to each of them, along an axis.
+    """Computes the sum of each element and all elements before it, along an axis.
 
     Parameters
     ----------
     x, axis, dtype, overflow
-        As `scan` has them.
+        As for `scan`.
     include_initial : bool
-        Begin with a 0: the result is longer by one.
+        If true, the result starts with 0. It has one more element along the axis.
 
     Returns
     -------
     dask.array.Array, or dask_awkward.Array
-        Of x's shape and chunks; with `include_initial`, which lists do not have, a chunk of size 1 comes before.
+        An array with x's shape and chunks. `include_initial` adds a chunk of size 1 before the first chunk; lists do not support it.
 
     Raises
     ------
     OverflowError, TypeError, ValueError
-        As `scan`; the `index` of an OverflowError counts the 0 too.
+        As for `scan`. With `include_initial`, the `index` of an OverflowError also counts the 0.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def cumulative_sum(
             return _awkward.scan(x, axis, "add", False, None, dtype, overflow)
         return _scanned(x, "add", False, None, axis, dtype, overflow, "cumulative_sum")
     if _awkward.is_lists(x):
-        raise NotImplementedError("include_initial: lists have no element before their first one")
+        raise NotImplementedError("include_initial: not supported for lists, which have no element before their first one")
     sums = _scanned(x, "add", False, None, axis, dtype, overflow, "cumulative_sum", shift=1)
     along = _scan._axis(axis, sums.ndim, "cumulative_sum")
     chunks = list(sums.chunks)
@@ -123,39 +123,39 @@ def scan(
     dtype: Any = None,
     overflow: str | None = None,
 ) -> Any:
-    """Every prefix of an array, folded by an associative operator. Nothing is computed before the result is.
+    """Computes every prefix of an array, folded by an associative operator. The computation is lazy.
 
-    Blocks are folded, the carries that come of it are scanned along the axis, and each block is scanned from its carry on: x is
-    read twice.
+    Each chunk is folded to a carry, and the carries are scanned along the axis. Then each chunk is scanned, starting from its
+    carry. Therefore x is read twice.
 
     Parameters
     ----------
     x : dask.array.Array, or dask_awkward.Array
-        Of NumPy's blocks of known sizes, any shape, and numbers as `upsweep.scan` has them; or of lists of such numbers, each of
-        which is scanned alone, as `upsweep.segmented_scan` does.
+        A Dask array of NumPy chunks of known sizes, of any shape, with the element types of `upsweep.scan`. Or dask-awkward lists
+        of such numbers: each list is scanned separately, as in `upsweep.segmented_scan`.
     op, exclusive, initial, axis, dtype, overflow
-        As `upsweep.scan` has them. A checked sum of integers is given out once all blocks before it along the axis are known to
-        fit.
+        As for `upsweep.scan`. A checked sum of integers is returned only after all earlier chunks along the axis have been
+        checked.
 
     Returns
     -------
     dask.array.Array, or dask_awkward.Array
-        Of x's shape and chunks.
+        An array with x's shape and chunks.
 
     Raises
     ------
     TypeError
-        What is no array of Dask's and no lists of dask-awkward's, or has elements that upsweep does not compute with.
+        x is neither a Dask array nor lists of dask-awkward, or its elements have an unsupported type.
     ValueError
-        No such operator or axis; chunks of unknown sizes, which x.compute_chunk_sizes() finds in a pass.
+        An unknown operator or axis; chunks of unknown sizes, which x.compute_chunk_sizes() finds in one pass.
     OverflowError
-        Once computed: a sum that does not fit, with the `index` in the whole array of the first one along the axis; of lists of
-        dask-awkward in its block.
+        During the computation: a sum does not fit. `index` is the first such sum along the axis in the whole array. For
+        dask-awkward lists it is the position in the partition.
 
     Notes
     -----
-    The same bits on every run and on any workers. Sums of floats are rounded where blocks meet: with other chunks their last bits
-    may differ.
+    The result has the same bits on every run and on any workers. Sums of floats are rounded at chunk boundaries, so the last bits
+    may differ if x has other chunks.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def _scanned(
     first = _scan.beginning(initial, op, wanted)
     if x.ndim > 1 and checked and not np.can_cast(x.dtype, wanted):
         raise NotImplementedError(
-            f"dtype: {x.dtype} in several dimensions is not scanned into {wanted}: convert it first, by astype"
+            f"dtype: {x.dtype} in several dimensions cannot be scanned into {wanted}: convert it first with astype"
         )
     start = None if first is None else first.reshape((1,) * x.ndim)
     name, totals, carries = new_name("scan"), new_name("total"), new_name("carry")
@@ -195,7 +195,7 @@ def _scanned(
         before: Any = start
         for key in keys:
             last = key[along] + 1 == len(keys)
-            # An exclusive scan's last block does not fold its last element, whose sum is in no result.
+            # The last chunk of an exclusive scan does not fold its last element, because that sum is in no result.
             ends = exclusive and not any(x.chunks[along][key[along] + 1 :])
             place = _Place(key, x.chunks, along, shift)
             graph[(blocks, *key)] = (_scan_block, (x.name, *key), before, op, exclusive, ends, wanted, checked, place, options)
@@ -209,7 +209,7 @@ def _scanned(
 
 
 class _Place:
-    """Where a block lies in its array, for the index of an error."""
+    """The position of a chunk in its array, for the index of an error."""
 
     def __init__(self, key: tuple[int, ...], chunks: tuple, along: int, shift: int):
         self.along = along
@@ -219,7 +219,7 @@ class _Place:
         self.shape[along] += shift
 
     def found(self, error: OverflowError, shape: tuple[int, ...], before: int) -> Any:
-        """The error with its index in the array: it counts in that shape, of the block with so many rows before its own."""
+        """The error with its index in the array. `error.index` counts in `shape`, which has `before` extra rows before the chunk."""
         inside = [int(i) for i in np.unravel_index(error.index, shape)]
         inside[self.along] -= before
         index = np.ravel_multi_index([a + b for a, b in zip(self.origin, inside)], self.shape)
@@ -227,7 +227,7 @@ class _Place:
 
 
 def _total(block: np.ndarray, op: str, along: int, dtype: str, options: dict) -> np.ndarray | None:
-    """The fold of a block along the axis, which stays, of size 1; None of no elements."""
+    """The fold of a chunk along the axis, which is kept with size 1; None for no elements."""
     if block.shape[along] == 0:
         return None
     axis = None if block.ndim == 1 else along
@@ -238,7 +238,7 @@ def _total(block: np.ndarray, op: str, along: int, dtype: str, options: dict) ->
 def _scan_block(
     block: np.ndarray, carry: Any, op: str, exclusive: bool, ends: bool, dtype: str, checked: bool, place: _Place, options: dict
 ) -> Any:
-    """The block's share of the result, or its first error. `ends`: no elements come after it, which would begin with its fold."""
+    """The result of one chunk, or its first error. `ends`: no later elements would start from this chunk's fold."""
     how = {"op": op, "dtype": dtype, "overflow": "checked" if checked else "wrap"}
     with upsweep.options(**options):
         if block.ndim == 1:
@@ -255,7 +255,7 @@ def _scan_elements(block: np.ndarray, carry: Any, exclusive: bool, goes_on: bool
         result = upsweep.scan(block, exclusive=exclusive, initial=carry, **how)
     except OverflowError as error:
         return place.found(error, block.shape, 0)
-    if exclusive and goes_on and len(block):  # the sum that the next element's result is
+    if exclusive and goes_on and len(block):  # check the sum that is the next element's result
         try:
             upsweep.scan(block[-1:], initial=result[-1], **how)
         except OverflowError as error:
@@ -271,7 +271,7 @@ def _scan_within(rows: np.ndarray, place: _Place, before: int, how: dict) -> Any
 
 
 def _extended(block: np.ndarray, carry: Any, leave_last: bool, along: int, how: dict) -> np.ndarray:
-    """A block of several dimensions after the row that it is scanned from: what came before it, or the operator's identity."""
+    """A chunk of several dimensions, preceded by its initial row: the carry from before it, or the operator's identity."""
     if carry is None:
         carry = upsweep.scan(np.zeros(1, how["dtype"]), exclusive=True, **how).reshape((1,) * block.ndim)
     shape = list(block.shape)
@@ -281,7 +281,7 @@ def _extended(block: np.ndarray, carry: Any, leave_last: bool, along: int, how: 
 
 
 def _rows(block: np.ndarray, count: int, from_first: bool, along: int) -> np.ndarray:
-    """So many rows, from the first or the second one on."""
+    """Returns `count` rows, starting with the first or the second row."""
     begin = 0 if from_first else 1
     return block[(slice(None),) * along + (slice(begin, begin + max(count, 0)),)]
 
@@ -290,26 +290,26 @@ def _rows(block: np.ndarray, count: int, from_first: bool, along: int) -> np.nda
 
 
 def reduce(x: Any, /, *, op: str = "add", initial: Any = None, dtype: Any = None, overflow: str | None = None) -> Any:
-    """All elements of an array, folded by an associative operator to one. Nothing is computed before the result is.
+    """Folds all elements of an array by an associative operator to one value. The computation is lazy.
 
     Parameters
     ----------
     x, op, initial, dtype, overflow
-        As `scan` has them. Only the whole sum has to fit, as with `upsweep.reduce`.
+        As for `scan`, except that only the total must fit, as for `upsweep.reduce`.
 
     Returns
     -------
     dask.array.Array
-        Without dimensions.
+        A zero-dimensional array.
 
     Raises
     ------
     TypeError
-        As `scan`.
+        As for `scan`.
     ValueError
-        No such operator; once computed, the minimum or maximum of no elements without an `initial`.
+        An unknown operator. During the computation: the minimum or maximum of no elements without an `initial`.
     OverflowError
-        Once computed: the sum does not fit.
+        During the computation: the sum does not fit.
 
     Examples
     --------
@@ -331,7 +331,7 @@ def reduce(x: Any, /, *, op: str = "add", initial: Any = None, dtype: Any = None
 
 
 def folded(block: np.ndarray, op: str, dtype: str, options: dict) -> Any:
-    """The fold of a block's elements, modulo 2**bits; None of no elements."""
+    """The fold of a chunk's elements, modulo 2**bits; None for no elements."""
     if block.size == 0:
         return None
     with upsweep.options(**options):
@@ -339,7 +339,7 @@ def folded(block: np.ndarray, op: str, dtype: str, options: dict) -> Any:
 
 
 def exact_sum(block: np.ndarray, op: str, dtype: str, options: dict) -> int:
-    """The sum of a block of integers, whatever its size: the sum of all blocks may fit where this one's does not."""
+    """The exact sum of a chunk of integers, as a Python int: the total may fit even if this chunk's sum does not."""
     with upsweep.options(**options):
         try:
             return int(upsweep.reduce(block, op=op, overflow="checked"))
@@ -349,13 +349,13 @@ def exact_sum(block: np.ndarray, op: str, dtype: str, options: dict) -> int:
 
 
 def fitting(total: int, dtype: str) -> np.ndarray | None:
-    """An exact sum as an array without dimensions; None where it does not fit."""
+    """Converts an exact sum to a zero-dimensional array; returns None if it does not fit."""
     limits = np.iinfo(dtype)
     return np.array(total, dtype) if limits.min <= total <= limits.max else None
 
 
 def added(op: str, a: Any, b: Any) -> Any:
-    """As `combined`, and exactly where these are Python's integers."""
+    """Combines two folds as `combined` does; Python integers are added exactly."""
     return a + b if isinstance(a, int) and isinstance(b, int) else combined(op, a, b)
 
 
@@ -369,7 +369,7 @@ def _folded_blocks(op: str, blocks: list) -> Any:
 def _finished(op: str, initial: np.ndarray | None, total: Any, dtype: str) -> np.ndarray:
     if isinstance(total, int):
         result = fitting(total + (0 if initial is None else int(initial[0])), dtype)
-        if result is None:  # the same words as of any other sum
+        if result is None:  # raise the same message as for any other sum
             upsweep.reduce(np.array([np.iinfo(dtype).max, 1], dtype), dtype=dtype, overflow="checked")
         return result
     total = combined(op, None if initial is None else initial.reshape(()), total)
@@ -380,30 +380,31 @@ def _finished(op: str, initial: np.ndarray | None, total: Any, dtype: str) -> np
 
 
 def select(mask: Any, /, *contents: Any, lists: Any = None) -> Any:
-    """The elements whose mask is true, of an array or of every list. Nothing is computed before the results are, but for `lists`.
+    """Selects the elements whose mask is true, of an array or of every list. The computation is lazy, except for `lists`.
 
     Parameters
     ----------
     mask : dask.array.Array of bool, of shape (m,), or dask_awkward.Array
     *contents : dask.array.Array of shape (m,), or dask_awkward.Array
-        Of any elements of 1, 2, 4, 8 or 16 bytes. Their chunks may be of unknown sizes where all of them have the same, and there
-        are no `lists`. Or lists of dask-awkward, of records too, and a mask of lists of the same lengths.
+        Arrays with elements of 1, 2, 4, 8 or 16 bytes. Without `lists` the chunks may have unknown sizes if all arrays have the
+        same chunks. The contents may also be dask-awkward lists of numbers or records. The mask then consists of lists of
+        the same lengths.
     lists : optional
-        Where lists lie in the content, as `upsweep.dask.segmented_reduce` has it.
+        The positions of lists in the content, as for `upsweep.dask.segmented_reduce`.
 
     Returns
     -------
     dask.array.Array, or tuple of them
-        What is kept of the content, or of each of several, in chunks whose sizes are not known before they are computed:
-        `.compute_chunk_sizes()` does so. With `lists` the new offsets (int64, of shape (n + 1,)) come first. Of lists of
-        dask-awkward lists of what is kept.
+        The selected elements, as one array per content. The sizes of the chunks are unknown; `.compute_chunk_sizes()` computes
+        them. With `lists` the new offsets (int64, of shape (n + 1,)) come first. For dask-awkward lists the result is lists of
+        the selected elements.
 
     Raises
     ------
     TypeError
-        As `scan`; a mask that is not of booleans; elements of another size.
+        As for `scan`. The mask is not of booleans. The size of an element is not 1, 2, 4, 8 or 16 bytes.
     ValueError
-        A mask of another length than the content; what is raised of `lists` by `upsweep.dask.segmented_reduce`.
+        The mask and the content have different lengths. Also the errors of `upsweep.dask.segmented_reduce` for `lists`.
 
     Examples
     --------
@@ -419,7 +420,7 @@ def select(mask: Any, /, *contents: Any, lists: Any = None) -> Any:
 
     if _awkward.is_lists(mask):
         if lists is not None:
-            raise TypeError("lists: those of dask-awkward need none")
+            raise TypeError("lists: dask-awkward lists already contain their offsets: omit lists")
         return _awkward.select(mask, contents)
     is_counted = lists is not None
     arrays = [one_dimension(array_of(each, "mask" if i == 0 else "content", is_counted), "mask" if i == 0 else "content")
@@ -438,7 +439,7 @@ def select(mask: Any, /, *contents: Any, lists: Any = None) -> Any:
 
 
 def _kept(mask: Any, *contents: Any) -> tuple:
-    """What is kept of each content."""
+    """The selected elements of each content."""
     return tuple(_kept_of(mask, content) for content in contents)
 
 
@@ -447,12 +448,12 @@ def _kept_of(mask: Any, content: Any) -> Any:
         if mask.shape != content.shape:
             raise ValueError(f"mask: {mask.shape[0]} elements, but the content has {content.shape[0]}")
         mask = mask.rechunk(content.chunks)
-        if content.shape[0] == 0:  # which is not rechunked
+        if content.shape[0] == 0:  # rechunk leaves empty arrays unchanged
             mask, content = mask.blocks[:1], content.blocks[:1]
     if mask.numblocks != content.numblocks:
         raise ValueError(f"mask: {mask.numblocks[0]} chunks of unknown sizes, but the content has {content.numblocks[0]}")
     name, options = new_name("select"), how()
-    upsweep.select(np.empty(0, np.bool_), np.empty(0, content.dtype))  # its error of elements that are not moved
+    upsweep.select(np.empty(0, np.bool_), np.empty(0, content.dtype))  # may raise its error
     graph = {(name, i): (_select, (mask.name, i), (content.name, i), options) for i in range(content.numblocks[0])}
     return array(graph, name, [mask, content], ((np.nan,) * content.numblocks[0],), content.dtype)
 

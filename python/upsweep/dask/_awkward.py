@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/dask/_awkward.py: scans, reductions and selections of dask-awkward's lists: each block is one of its own.
+# upsweep/dask/_awkward.py: scans, reductions and selections of dask-awkward lists, each partition separately.
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from upsweep.dask._tasks import how
 
 
 def is_lists(x: Any) -> bool:
-    """Whether it is an array of dask-awkward's: its blocks have whole lists."""
-    module = sys.modules.get("dask_awkward")  # whoever has such an array has imported it
+    """Whether it is a dask-awkward array, whose partitions contain whole lists."""
+    module = sys.modules.get("dask_awkward")  # the creator of such an array has imported it
     return module is not None and isinstance(x, module.Array)
 
 
 def segmented_reduce(content: Any, op: str, initial: Any, dtype: Any, overflow: str | None) -> Any:
-    """The elements of every list, folded to one value."""
+    """Folds the elements of every list to one value."""
     asked = {"op": op, "initial": initial, "dtype": dtype, "overflow": _overflow(op, overflow)}
     return _by_block("segmented_reduce", _Numbers("content", _reduced, asked, how()), content)
 
 
 def scan(x: Any, axis: int | None, op: str, exclusive: bool, initial: Any, dtype: Any, overflow: str | None) -> Any:
-    """Every prefix of every list."""
+    """Computes every prefix of every list."""
     if axis not in (None, 1, -1):
-        raise ValueError(f"axis: 1 of lists, along which they are scanned, not {axis}")
+        raise ValueError(f"axis: 1 is needed for lists, which are scanned along it, not {axis}")
     asked = {"op": op, "exclusive": exclusive, "initial": initial, "dtype": dtype, "overflow": _overflow(op, overflow)}
     return _by_block("scan", _Numbers("x", _scanned, asked, how()), x)
 
 
 def select(mask: Any, contents: tuple[Any, ...]) -> Any:
-    """The elements whose mask is true, of each content."""
+    """Selects the elements whose mask is true, of each content."""
     if not contents:
         raise TypeError("select: at least one content is needed")
     _require_mask(mask)
@@ -47,7 +47,7 @@ def select(mask: Any, contents: tuple[Any, ...]) -> Any:
 
 
 def _overflow(op: str, overflow: str | None) -> str | None:
-    """What holds where the call is, as tasks run elsewhere: only sums are checked unless more is asked for, and refused."""
+    """The overflow mode at the call, because tasks run elsewhere. By default only sums are checked; other requests are refused."""
     if overflow is not None:
         return _options.check_overflow(overflow)
     return "checked" if op == "add" and _options.checks(-1, None) else "wrap"
@@ -65,27 +65,27 @@ def _require_same_blocks(mask: Any, content: Any) -> None:
     import dask_awkward
 
     if not is_lists(content):
-        raise TypeError(f"select: a mask of dask-awkward and a content that is {type(content).__name__}")
+        raise TypeError(f"select: the mask is of dask-awkward, but the content is {type(content).__name__}")
     same = dask_awkward.partition_compatibility(mask, content) != dask_awkward.PartitionCompatibility.NO
     if not same or mask.npartitions != content.npartitions:
         raise ValueError(
-            f"mask: its {mask.npartitions} partitions are not those of the content, which has {content.npartitions}; divisions "
+            f"mask: its {mask.npartitions} partitions do not match those of the content, which has {content.npartitions}; divisions "
             f"{mask.divisions} and {content.divisions}"
         )
 
 
 def _by_block(what: str, function: Any, *arrays: Any, like: Any = None, as_long: bool = True) -> Any:
-    """A collection of function(block of each), whose results have the behavior of `like`. `as_long`: and the lengths of the blocks."""
+    """A collection of function(partition of each array), with the behavior of `like`. `as_long`: partitions keep their lengths."""
     import dask_awkward
 
-    meta = function.result_of_none(*map(_of_none, arrays))  # with the errors of what cannot be computed
+    meta = function.result_of_none(*map(_of_none, arrays))  # raises the errors for unsupported input
     meta.behavior = None if like is None else like.behavior
     divisions = 1 if as_long else None
     return dask_awkward.map_partitions(function, *arrays, label=f"upsweep-{what}", meta=meta, output_divisions=divisions)
 
 
 def _of_none(array: Any) -> Any:
-    """An Awkward Array of that form, without elements."""
+    """An empty Awkward Array of that form."""
     import awkward as ak
 
     form = array.layout.form if isinstance(array, ak.Array) else array.form
@@ -93,25 +93,25 @@ def _of_none(array: Any) -> Any:
 
 
 def _type_of(result: Any) -> Any:
-    """A result as dask-awkward asks for it: an array without elements or length."""
+    """A result in the form that dask-awkward requests: an array without elements or length."""
     import awkward as ak
 
     return ak.Array(result.layout.to_typetracer(forget_length=True))
 
 
 def _is_asked_for_columns(block: Any) -> bool:
-    """Whether dask-awkward asks which columns are needed: of blocks that have none."""
+    """Whether dask-awkward traces which columns are needed: it then passes blocks without data."""
     import awkward as ak
 
     return ak.backend(block) == "typetracer"
 
 
 class _Numbers:
-    """A function of lists of numbers as a task has it."""
+    """A function of lists of numbers in the form that a task runs."""
 
     def __init__(self, name: str, function: Callable[..., Any], asked: dict[str, Any], options: dict[str, Any]):
         self.name, self.function, self.asked, self.options = name, function, asked, options
-        self.dtype: Any = None  # of the numbers: what a block without elements may not know
+        self.dtype: Any = None  # of the numbers: a block without elements may not have it
 
     def result_of_none(self, block: Any) -> Any:
         self.dtype = _lists_of(block, self.name, None).columns[0].dtype
@@ -128,7 +128,7 @@ class _Numbers:
 
 
 class _Selection:
-    """The elements that a mask selects, as a task has it."""
+    """The selection of elements by a mask, in the form that a task runs."""
 
     def __init__(self, options: dict[str, Any]):
         self.options = options
@@ -146,20 +146,22 @@ class _Selection:
 
 
 def _lists_of(block: Any, name: str, dtype: Any) -> Any:
-    """The lists of a block, packed. `dtype`: None where it is to be found out."""
+    """The lists of a partition, packed. `dtype`: None if it is not yet known."""
     import awkward as ak
 
     from upsweep.awkward._layouts import Lists, lists_of
 
-    array = ak.Array(block.layout)  # whatever its behavior
+    array = ak.Array(block.layout)  # ignore its behavior
     lists = lists_of(array)
-    if lists is None:  # packed, a selection of lists or elements is lists again
+    if lists is None:  # after packing, a selection of lists or elements consists of lists again
         lists = lists_of(ak.to_packed(array))
     if lists is not None and lists.are_numbers:
         return lists.packed()
     if dtype is not None and ak.count(array, axis=None) == 0:
         return Lists(np.zeros(len(array) + 1, np.int64), len(array), 0, [np.empty(0, dtype)], None)
-    raise TypeError(f"{name}: lists of numbers, one level deep and none of them missing, are needed, not {array.type.content}")
+    raise TypeError(
+        f"{name}: lists of numbers, one level deep and without missing values, are needed, not {array.type.content}"
+    )
 
 
 def _reduced(lists: Any, **asked: Any) -> Any:

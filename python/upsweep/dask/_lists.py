@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/dask/_lists.py: reductions of lists whose content is an array of Dask's: each block folds its lists, and those that go on
-# from one block to the next are folded from their ranges.
+# upsweep/dask/_lists.py: reductions of lists whose content is a Dask array. Each chunk folds its lists. A list that
+# extends over several chunks is folded from its ranges in these chunks.
 
 from __future__ import annotations
 
@@ -40,33 +40,34 @@ def segmented_reduce(
     dtype: Any = None,
     overflow: str | None = None,
 ) -> Any:
-    """The elements of every list, folded to one value. The content is not computed before the result is.
+    """Folds the elements of every list to one value. The computation of the content is lazy.
 
     Parameters
     ----------
     content : dask.array.Array of shape (m,), or dask_awkward.Array
-        The elements of all lists, in NumPy's blocks of known sizes; or lists of numbers, which need no `lists`.
+        The elements of all lists, in NumPy chunks of known sizes. Or lists of numbers, which need no `lists`.
     lists : array, or dask.array.Array, of shape (n + 1,)
-        The offsets where the lists lie in it, integers. Lists may go on from block to block. Offsets in an array
-        of Dask's are read once when this is called, to know which blocks belong together.
+        The offsets of the lists in the content, as integers. Lists may extend over several chunks. Offsets in a Dask array are read
+        once at the call, to determine which chunks belong together.
     op, initial, dtype, overflow
-        As `upsweep.segmented_reduce` has them.
+        As for `upsweep.segmented_reduce`.
 
     Returns
     -------
     dask.array.Array of shape (n,), or dask_awkward.Array
-        Where `lists` is an array of Dask's, in its chunks; else a chunk for each of the content's, of the lists that begin there. Of
-        dask-awkward's lists in their blocks.
+        If `lists` is a Dask array, the result has the chunks of `lists`. Otherwise the result has one chunk per chunk of the
+        content, for the lists that begin in that chunk. For dask-awkward lists the result has the partitions of the content.
 
     Raises
     ------
     ValueError
-        A list that stops before it starts, or ends past the content, with the first such list's `index`, when this is called; no
-        such operator; chunks of unknown sizes, which content.compute_chunk_sizes() finds in a pass.
+        At the call: a list stops before it starts, or ends past the content; `index` is the first such list. Also an unknown
+        operator, or chunks of unknown sizes, which content.compute_chunk_sizes() finds in one pass.
     OverflowError
-        Once computed: the first list whose sum does not fit, with its `index`; of dask-awkward's lists in its block.
+        During the computation: the sum of a list does not fit. `index` is the first such list. For dask-awkward lists it counts
+        within the partition.
     TypeError
-        As `upsweep.dask.scan`.
+        As for `upsweep.dask.scan`.
 
     Examples
     --------
@@ -77,28 +78,28 @@ def segmented_reduce(
     """
     if _awkward.is_lists(content):
         if lists is not None:
-            raise TypeError("lists: those of dask-awkward need none")
+            raise TypeError("lists: dask-awkward lists already contain their offsets: omit lists")
         return _awkward.segmented_reduce(content, op, initial, dtype, overflow)
     content = one_dimension(array_of(content, "content"), "content")
     if lists is None:
-        raise TypeError("lists: the offsets where they lie in the content are needed")
+        raise TypeError("lists: the offsets of the lists in the content are needed")
     wanted, first = _type(content, op, initial, dtype, overflow)
     checked = is_checked(op, wanted, overflow)
     return reduced(content, Lists(lists, content.chunks[0]), op, first, wanted, checked)
 
 
 def _type(content: Any, op: str, initial: Any, dtype: Any, overflow: str | None) -> tuple[str, Any]:
-    """The type of the results, and what each fold begins with, by upsweep.segmented_reduce's own rules and errors."""
+    """The type of the results and the initial value of each fold, with the rules and errors of upsweep.segmented_reduce."""
     empty = np.empty(0, content.dtype)
     result = upsweep.segmented_reduce(empty, np.zeros(1, np.int64), op=op, initial=initial, dtype=dtype, overflow=overflow)
     return result.dtype.name, None if op in REDUCERS else _scan.beginning(initial, op, result.dtype.name)
 
 
 class Lists:
-    """Lists in a content, some at a time: `chunks` are (how many, their first offset, their end, where all of their offsets are)."""
+    """Lists in a content, in chunks: each chunk is (number of lists, first offset, last offset, source of all its offsets)."""
 
     def __init__(self, lists: Any, sizes: tuple[int, ...]):
-        self.ends = list(itertools.accumulate(sizes))  # of the content's blocks
+        self.ends = list(itertools.accumulate(sizes))  # the ends of the content's chunks
         self.chunks: list[tuple[int, int, int, Any]] = []
         self.inputs: list = []
         if isinstance(lists, dask.array.Array):
@@ -109,7 +110,7 @@ class Lists:
 
     def _of_offsets(self, offsets: np.ndarray) -> None:
         if len(offsets) == 0:
-            raise ValueError("offsets: at least one is needed, and one more than there are lists")
+            raise ValueError("offsets: the array is empty: it must contain one more offset than there are lists")
         _, _, bad = _survey(offsets, self.ends[-1])
         if bad is not None:
             raise bad
@@ -121,14 +122,14 @@ class Lists:
     def _of_array(self, offsets: Any) -> None:
         sizes = offsets.chunks[0]
         if sum(sizes) == 0:
-            raise ValueError("offsets: at least one is needed, and one more than there are lists")
+            raise ValueError("offsets: the array is empty: it must contain one more offset than there are lists")
         take_in_bounds(offsets._meta, "offsets")
         surveys = dask.compute(*(dask.delayed(_survey)(block, self.ends[-1]) for block in offsets.to_delayed()))
         filled = [i for i, size in enumerate(sizes) if size]
         before = 0
         for i, last in zip(filled, [None, *filled]):
             first, _, bad = surveys[i]
-            if last is not None:  # the list from one chunk to the next
+            if last is not None:  # the list that extends from one chunk to the next
                 between = _survey(np.array([surveys[last][1], first]), self.ends[-1])[2]
                 if between is not None:
                     raise moved(between, before - 1)
@@ -142,17 +143,17 @@ class Lists:
         self.inputs = [offsets]
 
     def blocks(self, begin: int, end: int) -> range:
-        """The content's blocks that have elements of that range."""
+        """The content's chunks that contain elements of that range."""
         if begin == end:
             return range(0)
         return range(bisect.bisect_right(self.ends, begin), bisect.bisect_left(self.ends, end) + 1)
 
 
 def _survey(offsets: np.ndarray, length: int) -> tuple[int, int, Any]:
-    """The first and the last offset, and the error of the first list that is none in a content of that length, or None."""
+    """The first and the last offset, and the error of the first list that is invalid in a content of that length, or None."""
     if len(offsets) == 0:
         return 0, 0, None
-    offsets = take_in_bounds(offsets, "offsets").data  # as it comes from another process, it may lie anywhere
+    offsets = take_in_bounds(offsets, "offsets").data  # it comes from another process and may be unaligned
     try:
         _core.pack_offsets(_options.place(), offsets, None, length, np.empty(len(offsets), np.int64))
     except ValueError as error:
@@ -161,12 +162,12 @@ def _survey(offsets: np.ndarray, length: int) -> tuple[int, int, Any]:
 
 
 def _with_next(offsets: np.ndarray, after: int | None) -> np.ndarray:
-    """The offsets of a chunk and the one that comes after them."""
+    """The offsets of a chunk, followed by the next offset."""
     return offsets.astype(np.int64, copy=False) if after is None else np.append(offsets, after).astype(np.int64, copy=False)
 
 
 def reduced(content: Any, lists: Lists, op: str, initial: Any, dtype: str, checked: bool) -> Any:
-    """A Dask array, one block for each chunk of the lists."""
+    """Returns a Dask array with one chunk for each chunk of the lists."""
     name, chunks, partials = new_name("lists"), new_name("chunk"), new_name("partial")
     results, options = name if not checked else new_name("joined"), how()
     graph: dict = {}
@@ -189,8 +190,9 @@ def reduced(content: Any, lists: Lists, op: str, initial: Any, dtype: str, check
 def _reduce_block(
     block: np.ndarray, offsets: np.ndarray, start: int, op: str, initial: Any, dtype: str, checked: bool, options: dict
 ) -> tuple[int, Any, list]:
-    """Of the lists within a block, which starts at that element of the content: the first one's number, and their results or the
-    first error. Of those that go on before or after it: their numbers and the folds of what is here of them."""
+    """Folds the lists of one chunk of the content; `start` is the position of its first element. Returns the number of the first
+    list that is within the chunk, and the results of such lists or the first error. Also returns, for each list that extends beyond
+    the chunk, its number and the fold of its elements in this chunk."""
     bounds = offsets - start
     first = int(np.searchsorted(bounds, 0, "left"))
     last = max(int(np.searchsorted(bounds, len(block), "right")) - 1, first)
@@ -212,7 +214,7 @@ def _reduce_block(
 
 
 def _fold_range(elements: np.ndarray, position: int, op: str, dtype: str, checked: bool, options: dict) -> Any:
-    """The fold of a range of a list that begins at that position of it."""
+    """The fold of a range of a list; `position` is the start of the range within the list."""
     if op not in REDUCERS:
         return exact_sum(elements, op, dtype, options) if checked else folded(elements, op, dtype, options)
     with upsweep.options(**options):
@@ -221,9 +223,9 @@ def _fold_range(elements: np.ndarray, position: int, op: str, dtype: str, checke
 
 
 def _join_ranges(op: str, a: Any, b: Any) -> Any:
-    """The folds of two ranges of a list, one after the other, as one."""
+    """Combines the folds of two consecutive ranges of a list."""
     if op in ("argmin", "argmax"):
-        is_first = a[1] != a[1] or not (b[1] != b[1] or (b[1] < a[1] if op == "argmin" else b[1] > a[1]))  # NaN comes first
+        is_first = a[1] != a[1] or not (b[1] != b[1] or (b[1] < a[1] if op == "argmin" else b[1] > a[1]))  # NaN first
         return a if is_first else b
     if op in REDUCERS:
         return {"any": np.logical_or, "all": np.logical_and, "count": np.add, "count_nonzero": np.add}[op](a, b)
@@ -233,7 +235,7 @@ def _join_ranges(op: str, a: Any, b: Any) -> Any:
 def _joined(
     partials: list, count: int, before: int, op: str, initial: Any, dtype: str, checked: bool, content: np.dtype
 ) -> Any:
-    """The results of a chunk's lists, of which the first has that number, or the first error."""
+    """The results of a chunk's lists, or the first error; `first` is the number of its first list."""
     nothing = np.zeros(count + 1, np.int64)
     start = None if initial is None else initial[0]
     result = upsweep.segmented_reduce(np.empty(0, content), nothing, op=op, initial=start, dtype=dtype)
@@ -255,7 +257,7 @@ def _joined(
 
 
 def _result(fold: Any, op: str, initial: Any, dtype: str, checked: bool) -> Any:
-    """What the fold of a whole list comes to; None where it does not fit."""
+    """The result from the fold of a whole list; None if it does not fit."""
     if op in ("argmin", "argmax"):
         return fold[0]
     if op in REDUCERS:
@@ -266,7 +268,7 @@ def _result(fold: Any, op: str, initial: Any, dtype: str, checked: bool) -> Any:
 
 
 def _sum_of_list(number: int, dtype: str) -> Any:
-    """The error of that list, in upsweep's own words."""
+    """The error of that list, with upsweep's own message."""
     try:
         upsweep.segmented_reduce(np.array([np.iinfo(dtype).max, 1], dtype), np.array([0, 2]), dtype=dtype, overflow="checked")
     except OverflowError as error:

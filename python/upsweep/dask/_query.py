@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/dask/_query.py: SQL aggregates over files and DataFrames of Dask: each task folds one to a carry, a tree merges them.
+# upsweep/dask/_query.py: SQL aggregates over files and Dask DataFrames: tasks fold partitions, a tree merges carries.
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from upsweep.dask._tasks import how, moved, new_name, tree
 
 
 class Plan:
-    """The query as tasks have it: its text, and the columns that all partitions have. It is sent to every worker once."""
+    """The query in the form that tasks use: its text, and the columns of all partitions. It is sent to every worker once."""
 
     def __init__(self, sql: str, fields: tuple, options: dict[str, Any]):
         self.sql = sql
@@ -38,39 +38,42 @@ class Plan:
 def query(
     sql: str, tables: Mapping[str, Any] | None = None, /, *, client: Any = None, **named_tables: Any
 ) -> upsweep._query.Answer:
-    """SQL aggregates over many files, or the partitions of a Dask DataFrame: each is folded by a task, where a worker has it.
+    """Computes SQL aggregates over many files, or over the partitions of a Dask DataFrame. A task folds one file or partition.
 
     Parameters
     ----------
     sql : str
-        As `upsweep.query` has it; FROM a name, or a path in quotes.
+        As for `upsweep.query`. FROM names a table, or a path in quotes.
     client : distributed.Client, optional
-        The cluster that does it. Without it what Dask would use: the latest client, or else threads of this process.
+        The cluster that runs the query. The default is Dask's default: the latest client, or threads of this process.
     tables : mapping, optional
-        Tables by their names, as `upsweep.query` takes them.
+        Tables by their names, as for `upsweep.query`.
     **named_tables
-        What the name after FROM means: paths of Parquet, Arrow IPC, CSV and .npy files, a list of them or with * ? [ ] and ** in
-        them, which workers see by the same paths: their columns are joined by name, as those of `upsweep.query` are. Or a Dask
-        DataFrame, of which no columns are computed that the query does not name.
+        The table for the name after FROM. It is given by paths of Parquet, Arrow IPC, CSV and .npy files: one path, a list of
+        paths, or a path with * ? [ ] and **. Workers must find the files by the same paths. Columns of several files are
+        joined by name, as in `upsweep.query`. The table may also be a Dask DataFrame; only its columns that the query names are
+        computed.
 
-    At most one thread for each task is used, or as many as `options` says. A worker holds one partition at a time for each of its
-    threads, some batches of a file or a partition, and the groups found in it; the answer's groups fit the memory of one worker.
+    Each task uses one thread, or the number of threads that `options` specifies. For each of its threads, a worker holds data of
+    one task at a time: some batches of a file, or one partition, and the groups found in it. The groups of the answer must fit the
+    memory of one worker.
 
     Returns
     -------
     Answer
-        As `upsweep.query` returns it; `seconds` is all the time that the tasks took, and `rung` is empty. Sums of integers and
-        decimals are exact. Sums of floats have the same bits on every run, on any workers, but are rounded where partitions meet: in
-        their last bits they may differ from those of `upsweep.query`.
+        The same as for `upsweep.query`, except that `seconds` is the total time of the tasks and `rung` is empty. Sums of integers
+        and decimals are exact. Sums of floats have the same bits on every run, on any workers. These sums are rounded at partition
+        boundaries, so their last bits may differ from those of `upsweep.query`.
 
     Raises
     ------
     ValueError, NotImplementedError, TypeError
-        As `upsweep.query`, before any task begins; a list without files; a file that has none of the columns of those before it,
-        and columns named by the query whose types do not go together, with both files; a partition whose values are not of the DataFrame's types.
+        Before any task begins: as for `upsweep.query`; the list of files is empty; a file has none of the columns of the files
+        before it; the types of a column of the query are incompatible, and the message names both files. While tasks run: the
+        values of a partition do not have the DataFrame's types.
     OverflowError, ZeroDivisionError
-        In an expression; `index` is the first such row: of files within its file, which the message names, of partitions counted
-        over all of them.
+        In an expression. `index` is the first row with the error. For files, the index counts within the file, which the message
+        names. For a DataFrame, the index counts over all partitions.
     FileNotFoundError, OSError, ImportError
         A file cannot be read; pyarrow, which reads files, is not installed.
 
@@ -96,7 +99,7 @@ def query(
         plan, carry = _of_frame(sql, statement, source, name, client)
     else:
         raise TypeError(
-            f"{name}: paths or a Dask DataFrame are needed, not {type(source).__name__}: upsweep.query takes what this process holds"
+            f"{name}: paths or a Dask DataFrame are needed, not {type(source).__name__}: use upsweep.query for data of this process"
         )
     if isinstance(carry, Exception):
         raise carry
@@ -116,7 +119,7 @@ def _of_files(sql: str, statement: Any, paths: list[str], name: str, client: Any
     except (ValueError, TypeError, NotImplementedError):
         if len(files) == 1:
             raise
-        fields = [_query.open_files([file], options["threads"]).fields for file in files]  # which may have what is missing
+        fields = [_query.open_files([file], options["threads"]).fields for file in files]  # may have the column
     else:
         plan = Plan(sql, table.fields, options)
         carry = _computed(plan, [(functools.partial(_fold_file, file, None, None),) for file in files], [], client)
@@ -131,7 +134,7 @@ def _of_files(sql: str, statement: Any, paths: list[str], name: str, client: Any
 
 
 class _OtherColumns(Exception):
-    """In place of a carry: the columns of files, by their paths, that are not those of the plan."""
+    """Replaces a carry if files have columns that differ from those of the plan: their columns, by path."""
 
     def __init__(self, fields: dict[str, tuple]):
         super().__init__(fields)
@@ -140,7 +143,7 @@ class _OtherColumns(Exception):
 
 def _of_frame(sql: str, statement: Any, frame: Any, name: str, client: Any) -> tuple[Plan, Any]:
     if not all(isinstance(column, str) for column in frame.columns):
-        raise TypeError(f"{name}: the names of columns are text, not as they are in {list(frame.columns)}")
+        raise TypeError(f"{name}: the names of columns must be text, unlike those in {list(frame.columns)}")
     wanted = _query.wanted_columns(list(frame.columns), statement, name) or list(frame.columns[:1])
     schema = _schema(frame[wanted])
     table = _query.stream(schema.empty_table(), name)
@@ -152,19 +155,19 @@ def _of_frame(sql: str, statement: Any, frame: Any, name: str, client: Any) -> t
 
 
 def _schema(frame: Any) -> Any:
-    """The types of Arrow that the partitions' columns have; objects are taken to be text, as Dask does."""
+    """The Arrow types of the partitions' columns; objects are assumed to be text, as in Dask."""
     import pyarrow
     from dask.dataframe.utils import meta_nonempty
 
     schema = pyarrow.Schema.from_pandas(meta_nonempty(frame._meta), preserve_index=False).remove_metadata()
     for i, field in enumerate(schema):
-        if pyarrow.types.is_dictionary(field.type):  # one partition may have more categories than another one
+        if pyarrow.types.is_dictionary(field.type):  # partitions may have different numbers of categories
             schema = schema.set(i, field.with_type(pyarrow.dictionary(pyarrow.int32(), field.type.value_type)))
     return schema
 
 
 def _computed(plan: Plan, tasks: list[tuple], partitions: list, client: Any) -> Any:
-    """The carry of all partitions, or the first error of one. Tasks are (function, arguments…), and the function takes the plan first."""
+    """The carry of all partitions, or the first error. Tasks are (function, arguments…); the plan is the function's first argument."""
     folds, given = new_name("fold"), new_name("plan")
     graph: dict = {given: plan}
     graph.update({(folds, i): (function, given, *arguments) for i, (function, *arguments) in enumerate(tasks)})
@@ -174,13 +177,13 @@ def _computed(plan: Plan, tasks: list[tuple], partitions: list, client: Any) -> 
 
 
 def _fold_file(path: str, fields: tuple | None, places: list[int] | None, plan: Plan) -> tuple[int, Any]:
-    """`fields`: what the file had, and `places`: which columns of the plan these are; None: they are to be the plan's."""
+    """Folds a file. `fields` are the columns that the file had, `places` the plan's columns that they are; None: exactly the plan's."""
     with upsweep.options(**plan.options):
         opened = _query.open_files([path], plan.options["threads"])
         if places is None:
             return _folded(plan, opened) if opened.fields == plan.fields else (0, _OtherColumns({path: opened.fields}))
         if opened.fields != fields:
-            raise ValueError(f"{path}: was changed while the query ran; leave the file alone until it ends")
+            raise ValueError(f"{path}: was changed while the query ran; do not change the file until the query ends")
         return _folded(plan, _query.joined_file(path, opened, plan.fields, places))
 
 
@@ -192,13 +195,14 @@ def _fold_partition(plan: Plan, frame: Any, number: int, schema: Any) -> tuple[i
         try:
             rows = pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
         except (KeyError, pyarrow.ArrowException, UnicodeEncodeError) as error:
-            _query.arrow_columns(frame, partition)  # whose error names the column and the row
-            raise ValueError(f"{partition}: its columns are not those of the DataFrame: {error}") from None
+            _query.arrow_columns(frame, partition)  # its error names the column and the row
+            raise ValueError(f"{partition}: its columns do not match those of the DataFrame: {error}") from None
         return _folded(plan, _query.stream(rows, partition))
 
 
 def _folded(plan: Plan, table: Any) -> tuple[int, Any]:
-    """A partition's rows, -1 where they have not been counted, and its carry or, of a row, an error: an earlier partition may have one."""
+    """The number of rows of a partition (-1 if not counted), and its carry. If a row has an error, the error is the carry, because an
+    earlier partition may also have an error, which has priority."""
     try:
         return table.rows, plan.query.fold(table, _options.place())
     except (OverflowError, ZeroDivisionError) as error:
@@ -206,7 +210,7 @@ def _folded(plan: Plan, table: Any) -> tuple[int, Any]:
 
 
 def _merge(plan: Plan, partitions: list[tuple[int, Any]]) -> tuple[int, Any]:
-    """The rows and the carry of partitions in their order, or the first one's error; its row is moved as far as rows were counted."""
+    """Merges the row counts and carries of partitions in order, or returns the first error, with its row moved by the counted rows."""
     others = [carry.fields for _, carry in partitions if isinstance(carry, _OtherColumns)]
     if others:
         return 0, _OtherColumns({path: fields for each in others for path, fields in each.items()})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/dask/_tasks.py: how tasks are named, merged by a tree and run, and their errors: the first one counts.
+# upsweep/dask/_tasks.py: names of tasks, their merge tree and options, and their errors, of which the first one counts.
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from typing import Any
 
 from upsweep import _options
 
-# Carries that a task merges: few enough to begin while others are folded, and few levels for thousands of blocks.
+# Number of carries that a task merges: few enough to start while others are folded, and few levels for thousands of
+# blocks.
 MERGED_AT_ONCE = 8
 
 
 def new_name(what: str) -> str:
-    """A name for tasks that no others have: `what` is what Dask's dashboard shows. Files may change between two calls."""
+    """A unique name for tasks; Dask's dashboard shows `what`. The name is unique because files may change between two calls."""
     return f"upsweep-{what}-{uuid.uuid4().hex}"
 
 
 def how() -> dict[str, Any]:
-    """The options that tasks run with: the caller's, but on one thread where that has not been said."""
+    """The options that tasks run with: the caller's, but one thread by default."""
     settings = _options.current()
     return {"threads": settings.threads or 1, "rung": settings.rung}
 
 
 def tree(graph: dict, keys: list, name: str, merge: Callable[..., Any], *arguments: Any) -> Any:
-    """Adds tasks merge(*arguments, blocks in their order) to a graph, level by level; the key of the last one."""
+    """Adds tasks merge(*arguments, blocks in their order) to a graph, level by level; returns the key of the last task."""
     level = 0
     while len(keys) > 1 or level == 0:
         groups = [keys[i : i + MERGED_AT_ONCE] for i in range(0, len(keys), MERGED_AT_ONCE)]
@@ -37,8 +38,9 @@ def tree(graph: dict, keys: list, name: str, merge: Callable[..., Any], *argumen
 
 
 def moved(error: Any, by: int) -> Any:
-    """The error of a block, whose index counts from the block's start, as that of the whole, which has so many rows or elements
-    before; without its traceback, whose frames hold data. That of a row of a file is as it is: it names the file."""
+    """Converts the error of a block to an error of the whole. The block's error counts from the block's start, so the index increases
+    by `by`, the number of preceding rows or elements. The traceback is dropped, because its frames hold data. An error in a row of
+    a file is unchanged, because it names the file."""
     if hasattr(error, "file"):
         return error.with_traceback(None)
     index = None if error.index is None else error.index + by
@@ -48,8 +50,8 @@ def moved(error: Any, by: int) -> Any:
 
 
 def in_order(graph: dict, name: str, keys: list) -> list:
-    """Adds tasks that give what those of `keys` give, unless that or an earlier one is an error: the first one is raised. The new
-    keys, under `name`."""
+    """Adds tasks that return the results of `keys`. If a result or an earlier one is an error, the first error is raised. Returns
+    the new keys, under `name`."""
     states = new_name("state")
     given = [(name, *key[1:]) for key in keys]
     before = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/peers/__main__.py: `python -m upsweep_report.peers`: other libraries measured beside upsweep.
+# upsweep_report/peers/__main__.py: `python -m upsweep_report.peers`: measures other libraries and upsweep.
 from __future__ import annotations
 
 import argparse
@@ -11,13 +11,15 @@ from .bench import Refused, Request, measure, summary
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m upsweep_report.peers", description="Other libraries of Python, verified and timed beside upsweep."
+        prog="python -m upsweep_report.peers", description="Verify and time other Python libraries next to upsweep."
     )
     parser.add_argument("problems", nargs="*", metavar="PROBLEM", help="scan, segmented-reduce, … (default: all)")
     parser.add_argument("-o", "--output", required=True, metavar="PEERS.json")
-    parser.add_argument("--quick", action="store_true", help="two sizes, and few rounds")
-    parser.add_argument("--sizes", type=_sizes, default=(), help="these lengths, such as 2^10,1e6, instead of each study's own")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where (default: auto, both)")
+    parser.add_argument("--quick", action="store_true", help="run two sizes and few rounds")
+    parser.add_argument("--sizes", type=_sizes, default=(), help="use these lengths, such as 2^10,1e6, in every study")
+    parser.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="run on this device (default: auto, both)"
+    )
     parser.add_argument(
         "--max-seconds", type=_seconds, default=5.0, help="skip calls that are estimated to take longer (default: 5)"
     )
@@ -33,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"upsweep-report: {error.filename}: {error.strerror}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:
-        print(f"upsweep-report: stopped; what was measured is in {path}.partial", file=sys.stderr)
+        print(f"upsweep-report: stopped; the measurements are in {path}.partial", file=sys.stderr)
         return 130
     print(summary(found, path))
     return 1 if found["failures"] or any(row["status"] == "failed" for row in found["rows"]) else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/peers/bench.py: every problem in every library, verified and then timed, in a file as `upsweep bench` writes it.
+# upsweep_report/peers/bench.py: verifies and times every problem in every library, and writes results files.
 from __future__ import annotations
 
 import gc
@@ -29,29 +29,29 @@ _FIRST = "the first rung"
 
 
 class Request(NamedTuple):
-    problems: Sequence[str] = ()  # all
-    sizes: Sequence[int] = ()  # each study's own
+    problems: Sequence[str] = ()  # all by default
+    sizes: Sequence[int] = ()  # each study's own by default
     device: str = "auto"
     quick: bool = False
     max_seconds: float = 5.0
 
     @property
     def most_seconds(self) -> float:
-        """A call that is estimated to take longer is skipped."""
+        """The time limit in seconds. A call whose estimated time is longer is skipped."""
         return min(self.max_seconds, 0.5) if self.quick else self.max_seconds
 
     @property
     def budget(self) -> float:
-        """Seconds that the rounds of a call take, if there are so many."""
+        """Seconds for the rounds of a call, if it can use them."""
         return 0.01 if self.quick else 0.3
 
 
 class Refused(ValueError):
-    """What was asked for cannot be measured here."""
+    """The error for a request that cannot be measured here."""
 
 
 class Skip(Exception):
-    """Why something is not measured."""
+    """The reason why something is not measured."""
 
 
 class Cell(NamedTuple):
@@ -88,7 +88,7 @@ def cells_of(request: Request) -> list[Cell]:
 
 
 def usable_clocks(device: str) -> list[Any]:
-    """Where to measure. Raises Refused where the GPU that is asked for cannot be used."""
+    """Returns the clocks of the devices to measure. Raises Refused if the requested GPU cannot be used."""
     gpu = None
     if any(not each["error"] for each in upsweep.devices()[:1]):
         gpu = next((library for library in ("cupy", "torch") if _sees_gpu(library)), None)
@@ -104,12 +104,12 @@ def _sees_gpu(library: str) -> bool:
     try:
         module = importlib.import_module(library)
         return bool(module.cuda.is_available())
-    except Exception:  # noqa: BLE001 - whatever a broken installation raises
+    except Exception:  # noqa: BLE001 - a broken installation may raise anything
         return False
 
 
 def machine() -> dict[str, Any]:
-    """As `upsweep bench` writes it."""
+    """Describes the machine in the form that `upsweep bench` writes."""
     here = _core.machine()
     gpus = [
         {
@@ -131,7 +131,7 @@ def _versions() -> dict[str, str]:
 
 
 class Results:
-    """What has been measured: beside its file after every cell, and under its name once it is whole."""
+    """The measurements: written next to their file after every cell, and under its name when they are complete."""
 
     def __init__(self, path: Path, request: Request):
         self._path = path
@@ -181,7 +181,7 @@ class Results:
 
 
 def made(call: Call, case: Case, clock: Any) -> Callable[[], Any] | None:
-    """What is timed; None where the library has no such thing. Skip says why it is not there."""
+    """Returns the call to time; None if the library has no such function. Skip is raised with the reason if it is missing."""
     module = _module(call.library)
     return call.make(SimpleNamespace(**clock.arrays(call.library, case.arrays)), module)
 
@@ -195,20 +195,20 @@ def _module(library: str) -> Any:
 
 
 def wrong(got: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> str:
-    """ "" or where the answer differs from upsweep's."""
+    """ "" or how the answer differs from upsweep's."""
     if len(got) != len(right):
-        return f"{len(got)} arrays, upsweep has {len(right)}"
+        return f"{len(got)} arrays, but upsweep has {len(right)}"
     for ours, theirs in zip(right, got):
         if ours.shape != theirs.shape:
-            return f"of shape {theirs.shape}, upsweep's is {ours.shape}"
+            return f"of shape {theirs.shape}, but upsweep's is {ours.shape}"
         if not np.array_equal(ours, theirs):
             first = int(np.flatnonzero(np.ravel(ours != theirs))[0])
-            return f"other than upsweep's from index {first}"
+            return f"differs from upsweep's at index {first}"
     return ""
 
 
 def _reason(error: Exception) -> tuple[str, str]:
-    """The status and the reason of an error: what a library does not have, or has no memory for, is no failure of its own."""
+    """The status and the reason of an error. A missing function or missing memory of a library is not a failure."""
     said = " ".join(str(error).split())[:200]
     if isinstance(error, Skip):
         return "skipped", said
@@ -218,7 +218,7 @@ def _reason(error: Exception) -> tuple[str, str]:
 
 
 class Bench:
-    """Cells, one after the other."""
+    """Measures cells, one after the other."""
 
     def __init__(self, request: Request, results: Results, clocks: Sequence[Any], say: Callable[[str], None]):
         self._request = request
@@ -247,7 +247,7 @@ class Bench:
         self._results.finish(cell)
 
     def _calls(self, cell: Cell, clock: Any) -> list[Call]:
-        """upsweep's, of the library whose arrays are on the clock's device, and its peers'."""
+        """upsweep's call, with the library whose arrays are on the clock's device, and the calls of its peers."""
         device = CPU if clock.name == CPU else CUDA
         calls = [call for call in CALLS if call.problem == cell.problem.name and device in call.devices]
         name = cell.problem.name
@@ -288,7 +288,7 @@ class Bench:
     def _verified(
         self, call: Call, cell: Cell, case: Case, clock: Any, right: Sequence[np.ndarray]
     ) -> tuple[str, str | None, Callable[[], Any] | None]:
-        """The status, "" where there is nothing to measure; the reason; and the call, if it is to be timed."""
+        """The status, "" if there is nothing to measure; the reason; and the call, if it is to be timed."""
         try:
             estimate = self._estimate(call, cell, case, clock)
             if estimate > self._request.most_seconds:
@@ -298,11 +298,11 @@ class Bench:
                 return "", None, None
             found = wrong(call.values(run()), right)
             return ("failed", found, None) if found else ("verified", None, run)
-        except Exception as error:  # noqa: BLE001 - whatever another library raises is its row's
+        except Exception as error:  # noqa: BLE001 - any error of another library belongs in its row
             return (*_reason(error), None)
 
     def _estimate(self, call: Call, cell: Cell, case: Case, clock: Any) -> float:
-        """How long the call will take by what it takes on fewer elements; 0 where those would be no fewer."""
+        """The estimated seconds of the call, from its time on fewer elements; 0 if the case is not larger than that."""
         if case.n <= _PROBE:
             return 0
         key = (cell.problem.name, cell.study.pattern, case.type, clock.name)
@@ -315,9 +315,9 @@ class Bench:
         return self._probed[key].get(f"{call.rung} {case.input}", 0) * case.n / _PROBE
 
     def _first_rung(self, cell: Cell, run: Callable[[], Any], clock: Any) -> dict[str, Callable[[], Any]]:
-        """upsweep by the first rung of the ladder, which speed-ups are over, where it does what the call asks in time."""
+        """upsweep's call by the first rung of the ladder, the base of speed-ups, if it supports the call in time."""
         rung = self._first.get((cell.problem.name, CPU if clock.name == CPU else CUDA))
-        if rung is None or cell.problem.name in ("filtered-sum", "subset-sum"):  # a query, and a table for each value asked for
+        if rung is None or cell.problem.name in ("filtered-sum", "subset-sum"):  # a query; a table per value
             return {}
 
         def first() -> Any:
@@ -337,12 +337,12 @@ def _probe_seconds(call: Call, case: Case, clock: Any) -> float:
             return 0
         run()
         return clock.seconds_of(run)
-    except Exception:  # noqa: BLE001 - it will be said of the case itself
+    except Exception:  # noqa: BLE001 - the case itself reports the error
         return 0
 
 
 def _require_memory(cell: Cell) -> None:
-    """Each library has a copy of the case, and an answer."""
+    """Raises MemoryError if the memory does not suffice: each library has a copy of the case, and an answer."""
     calls = sum(call.problem == cell.problem.name for call in CALLS)
     needed = cell.n * 16 * (calls + 3) if cell.problem.name != "subset-sum" else 0
     with open("/proc/meminfo", encoding="ascii") as file:
@@ -373,7 +373,7 @@ def _row(
     group: dict[str, Any], first: float | None,
 ) -> dict[str, Any]:  # fmt: skip
     seconds = median(samples) if samples else None
-    # As of the ladder's own rungs: what finds a subset without a bitmap is held against none.
+    # As for the ladder's rungs: a search without a bitmap is not compared with a copy of one.
     moved = 0.0 if (place["problem"], call.rung) == ("subset-sum", "upsweep") else case.bytes
     gbps = moved / seconds / 1e9 if seconds and moved else None
 
@@ -388,11 +388,11 @@ def _row(
     }  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------------------------- the command
+# ---------------------------------------------------------------------------------------------------------- the command
 
 
 class Progress:
-    """A line that is written over, on a terminal only."""
+    """A line that is overwritten, only on a terminal."""
 
     def __init__(self, total: int):
         self._total = total
@@ -418,7 +418,7 @@ def measure(path: Path, request: Request) -> dict[str, Any]:
     """Measures, writes the results to the path, and returns them. Raises Refused, OSError."""
     unknown = [name for name in request.problems if name not in PROBLEMS]
     if unknown:
-        raise Refused(f"there is no problem '{unknown[0]}' that other libraries have; there are: {', '.join(PROBLEMS)}")
+        raise Refused(f"unknown problem '{unknown[0]}' for other libraries; available: {', '.join(PROBLEMS)}")
     clocks = usable_clocks(request.device)
     cells = cells_of(request)
     results = Results(path, request)
@@ -435,7 +435,7 @@ def measure(path: Path, request: Request) -> dict[str, Any]:
 
 
 def summary(all_results: dict[str, Any], path: Path) -> str:
-    """What there is in the file, and what is wrong."""
+    """A summary of the file: its counts, and the errors."""
     rows = all_results["rows"]
     counts = {status: sum(row["status"] == status for row in rows) for status in ("verified", "skipped", "failed")}
     lines = [f"{path}: {counts['verified']} measurements, {counts['skipped']} skipped, {counts['failed']} wrong"]

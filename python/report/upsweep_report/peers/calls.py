@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/peers/calls.py: how upsweep's users, and those of other libraries, write each problem.
-"""A call is made of a case's arrays, which are the library's own by then; what it is made of is not timed, the call is."""
+# upsweep_report/peers/calls.py: how users of upsweep and of other libraries write each problem.
+"""Each call is made from a case's arrays, already in the library's own form. Making the call is not timed, the call is."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _PLACES = {"numpy": (CPU,), "cupy": (CUDA,), "torch": (CPU, CUDA)}
 
 class Call(NamedTuple):
     problem: str
-    library: str  # by which it is imported
+    library: str  # its import name
     rung: str  # "numpy.cumsum"
-    idea: str  # what is called
+    idea: str  # the expression that is called
     devices: tuple[str, ...]
-    threads: bool  # whether it runs on several
-    make: Callable[[Any, Any], Callable[[], Any]]  # of arrays and their library
-    values: Callable[[Any], tuple[np.ndarray, ...]]  # of what is returned
+    threads: bool  # whether it runs on several threads
+    make: Callable[[Any, Any], Callable[[], Any]]  # from arrays and their library
+    values: Callable[[Any], tuple[np.ndarray, ...]]  # of the returned object
 
 
 CALLS: list[Call] = []
@@ -35,7 +35,7 @@ OUR_CALLS: dict[str, str] = {}
 
 
 def plain(result: Any) -> tuple[np.ndarray, ...]:
-    """The result as arrays of NumPy: of lists their offsets and their content."""
+    """The result as NumPy arrays; lists become their offsets and their content."""
     if isinstance(result, tuple):
         return tuple(array for each in result for array in plain(each))
     library = type(result).__module__.partition(".")[0]
@@ -76,12 +76,12 @@ def _of_awkward(array: Any) -> tuple[np.ndarray, ...]:
 
 
 def _content(result: Any) -> tuple[np.ndarray, ...]:
-    """Of lists, without their offsets."""
+    """The content of lists, without their offsets."""
     return plain(result)[1:]
 
 
 def ours(problem: str, idea: str) -> Callable[[Any], Any]:
-    """Registers how upsweep's own users write the problem, in any of the libraries whose arrays it takes."""
+    """Registers how users of upsweep write the problem, with any library whose arrays it accepts."""
 
     def register(make: Any) -> Any:
         OURS[problem] = make
@@ -94,7 +94,7 @@ def ours(problem: str, idea: str) -> Callable[[Any], Any]:
 def peer(
     problem: str, name: str, idea: str, *libraries: str, threads: bool = False, values: Any = plain
 ) -> Callable[[Any], Any]:
-    """Registers how users of these libraries write the problem; `name` is that of the function or method."""
+    """Registers how users of these libraries write the problem; `name` is the name of the function or method."""
 
     def register(make: Any) -> Any:
         for library in libraries:
@@ -125,7 +125,7 @@ def _polars_lists(content: np.ndarray, offsets: np.ndarray) -> Any:
 
 
 def _duckdb_table(columns: dict[str, Any]) -> Any:
-    """A connection to a database in memory with the table t of these columns."""
+    """A connection to an in-memory database with the table t of these columns."""
     import duckdb
     import pyarrow as pa
 
@@ -142,10 +142,10 @@ def _lengths(offsets: Any) -> Any:
 
 
 def _repeat(xp: Any) -> Callable[[Any, Any], Any]:
-    """Each value as often as its count says."""
+    """A function that repeats each value by its count."""
     if xp.__name__ == "torch":
         return xp.repeat_interleave
-    # CuPy takes counts from the host only: its users search for each element's list.
+    # CuPy accepts only counts on the host: its users search for each element's list.
     if xp.__name__ == "cupy":
         return lambda values, counts: values[_parents_on_gpu(xp, counts)]
     return xp.repeat
@@ -160,7 +160,7 @@ def _arange(xp: Any, n: int, like: Any) -> Any:
     return xp.arange(n, device=like.device) if xp.__name__ == "torch" else xp.arange(n)
 
 
-# ------------------------------------------------------------------------------------------------------- scan and reduce
+# ------------------------------------------------------------------------------------------------------ scan and reduce
 
 
 @ours("scan", "upsweep.cumulative_sum(x, out=out, overflow='wrap')")
@@ -222,7 +222,7 @@ def _(a: Any, pa: Any) -> Any:
     return lambda: pyarrow.compute.sum(x)
 
 
-# ------------------------------------------------------------------------------------------------------- where lists lie
+# -------------------------------------------------------------------------------------------------- positions of lists
 
 
 @ours("offsets", "upsweep.offsets(starts, stops, out=out)")
@@ -254,7 +254,7 @@ def _(a: Any, xp: Any) -> Any:
 
 
 class _Failure(ctypes.Structure):
-    """What Awkward's kernels return."""
+    """The return value of Awkward's kernels."""
 
     _fields_ = [("text", ctypes.c_char_p), ("file", ctypes.c_char_p), ("id", ctypes.c_int64), ("attempt", ctypes.c_int64)]
 
@@ -263,7 +263,7 @@ class _Failure(ctypes.Structure):
 def _(a: Any, awkward_cpp: Any) -> Any:
     import awkward_cpp.cpu_kernels
 
-    library = ctypes.CDLL(awkward_cpp.cpu_kernels.lib._name)  # of which this is no other's: its functions take addresses
+    library = ctypes.CDLL(awkward_cpp.cpu_kernels.lib._name)  # a separate handle: its functions take addresses
     kernel = library.awkward_ListArray64_compact_offsets_64
     kernel.restype = _Failure
     out = np.empty(len(a.starts) + 1, np.int64)
@@ -315,7 +315,7 @@ def _(a: Any, ak: Any) -> Any:
     return lambda: ak.combinations(lists, 2)
 
 
-# ------------------------------------------------------------------------------------------------ folds and scans of lists
+# --------------------------------------------------------------------------------------------- folds and scans of lists
 
 
 @ours("segmented-reduce", "upsweep.segmented_reduce(content, offsets, out=out)")
@@ -361,7 +361,7 @@ def _(a: Any, pl: Any) -> Any:
 
 
 def _first_or_zero(columns: dict[str, Any]) -> tuple[np.ndarray, ...]:
-    """The only column of an answer, where a list without elements has no sum."""
+    """The only column of an answer, with 0 for lists without elements, which have no sum."""
     return (np.ma.filled(next(iter(columns.values())), 0),)
 
 
@@ -480,7 +480,7 @@ def _(a: Any, xp: Any) -> Any:
     return call
 
 
-# ----------------------------------------------------------------------------------------------------------------- sorts
+# ---------------------------------------------------------------------------------------------------------------- sorts
 
 
 @ours("segmented-sort", "upsweep.segmented_sort(content, offsets, out=out)")
@@ -525,7 +525,7 @@ def _(a: Any, duckdb: Any) -> Any:
     return lambda: connection.sql("SELECT list_sort(lists) AS lists FROM t").to_arrow_table().column(0)
 
 
-# ----------------------------------------------------------------------------------------------------------------- moves
+# ---------------------------------------------------------------------------------------------------------------- moves
 
 
 @ours("select", "upsweep.select(mask, content, lists=offsets)")
@@ -649,7 +649,7 @@ def _(a: Any, ak: Any) -> Any:
     return lambda: ak.to_packed(lists)
 
 
-# ---------------------------------------------------------------------------------------------- aggregates and subset sums
+# ------------------------------------------------------------------------------------------- aggregates and subset sums
 
 _SQL = f"SELECT SUM(quantity * price) FROM t WHERE key < {LIMIT}"
 
@@ -657,14 +657,14 @@ _SQL = f"SELECT SUM(quantity * price) FROM t WHERE key < {LIMIT}"
 @ours("filtered-sum", f"upsweep.query('{_SQL}', t=columns)")
 def _(a: Any, xp: Any) -> Any:
     if xp is not np:
-        return None  # it takes the host's columns
+        return None  # it accepts only columns in host memory
     columns = {"key": a.key, "quantity": a.quantity, "price": a.price}
-    return lambda: upsweep.query(_SQL, t=columns).rows()[0][0] or 0  # NULL where no row is kept
+    return lambda: upsweep.query(_SQL, t=columns).rows()[0][0] or 0  # NULL if no row is kept
 
 
 @peer("filtered-sum", "mask", "(quantity[mask] * price[mask]).sum()", "numpy", "cupy", "torch")
 def _(a: Any, xp: Any) -> Any:
-    key = a.key.view(xp.int32) if xp.__name__ == "torch" else a.key  # PyTorch compares no uint32
+    key = a.key.view(xp.int32) if xp.__name__ == "torch" else a.key  # PyTorch cannot compare uint32
 
     def call() -> Any:
         kept = key < LIMIT
@@ -703,7 +703,7 @@ def _(a: Any, xp: Any) -> Any:
         return np.array([upsweep.subset_sum(a.items, value, witness=False).reachable for value in asked])
 
     if xp is not np:
-        return None  # it takes the host's items
+        return None  # it accepts only items in host memory
     asked = a.asked.tolist()
     return call
 
@@ -735,10 +735,10 @@ def _(a: Any, xp: Any) -> Any:
 
 
 def right_answer(problem: str, arrays: dict[str, Any], first_rung: str) -> tuple[np.ndarray, ...]:
-    """upsweep's own, by the first rung of the ladder, a plain loop."""
+    """upsweep's answer by the first rung of the ladder, a plain loop."""
     call = OURS[problem](SimpleNamespace(**arrays), np)
     if problem == "filtered-sum":
-        return plain(call())  # queries are no ladder's rungs
-    # The loop would fill a table for each value that is asked for: of its bits it is another loop, and in time.
+        return plain(call())  # queries are not rungs of a ladder
+    # The plain loop would fill a table per requested value. The loop over its bits is also plain, and fast enough.
     with upsweep.options(rung="cpu.bits" if problem == "subset-sum" else first_rung):
         return plain(call())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/peers/cases.py: the problems' instances, of the shapes, sizes and bytes that the ladders have (src/problems/).
+# upsweep_report/peers/cases.py: the problems' instances, with the ladders' shapes, sizes and bytes (src/problems/).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,14 +14,14 @@ PATTERNS = ("fixed3", "fixed32", "fixed1000", "pareto", "giants")
 
 
 class Case(NamedTuple):
-    """An instance: its data on the host, and what must be moved for its answer."""
+    """An instance: its data on the host, and the number of bytes that must be moved for its answer."""
 
     type: str
     n: int
     bytes: float
-    arrays: dict[str, Any]  # NumPy's arrays, and what is no array
+    arrays: dict[str, Any]  # NumPy arrays, and values that are not arrays
     input: str | None = None
-    facts: Mapping[str, Any] = MappingProxyType({})  # what the rows say besides
+    facts: Mapping[str, Any] = MappingProxyType({})  # other fields of the rows
     reads_only: bool = False
 
 
@@ -35,16 +35,16 @@ class Study(NamedTuple):
 class Problem(NamedTuple):
     name: str
     studies: tuple[Study, ...]
-    cases: Callable[[str, int, str], Iterator[Case]]  # of a type, a size, and a pattern
+    cases: Callable[[str, int, str], Iterator[Case]]  # for a type, a size, and a pattern
 
 
 def _whole(n: int, dtype: str) -> np.ndarray:
-    """Small whole numbers, whose sums are exact in any order."""
+    """Small integers as that type, whose sums are exact in any order."""
     return np.random.default_rng(42).integers(-8, 9, n, np.int8).astype(dtype)
 
 
 def lists_of(pattern: str, elements: int) -> np.ndarray:
-    """Offsets of lists that hold so many elements together; the last list is truncated where they end."""
+    """Offsets of lists with `elements` elements in total; the last list is truncated at the end."""
     random = np.random.default_rng(45)
     lengths_so_far, total = [], 0
     while total < elements:
@@ -95,7 +95,7 @@ def _offsets(dtype: str, n: int, _: str) -> Iterator[Case]:
 
 
 def _lists(outputs: Callable[[int, int], int]) -> Callable[[str, int, str], Iterator[Case]]:
-    """Sums or prefixes of lists; `outputs`: how many, of so many elements and lists."""
+    """Sums or prefixes of lists; `outputs` is their number, for numbers of elements and lists."""
 
     def cases(dtype: str, n: int, pattern: str) -> Iterator[Case]:
         offsets, content = lists_of(pattern, n), _whole(n, dtype)
@@ -195,12 +195,12 @@ def _combinations(dtype: str, n: int, pattern: str) -> Iterator[Case]:
     lengths, lists = np.diff(offsets), len(offsets) - 1
     pairs = int((lengths.astype(np.float64) * (lengths - 1) / 2).sum())
     if pairs > _MOST_PAIRS:
-        raise MemoryError(f"{pairs:,} pairs are more than a ladder is climbed on")
+        raise MemoryError(f"{pairs:,} pairs are more than the maximum for ladders")
     facts = {"lists": lists, "pairs": pairs}
     yield Case(dtype, n, 8.0 * (2 * lists + 2 * pairs + 1), {"offsets": offsets}, f"lists: {pattern}", facts)
 
 
-LIMIT = 30  # of the key: rows below it are summed up
+LIMIT = 30  # of the key: rows with a smaller key are summed
 _LINE = 64
 
 
@@ -211,7 +211,7 @@ def _filtered_sum(dtype: str, n: int, _: str) -> Iterator[Case]:
     quantity = random.integers(1, 51, n)
     price = quantity * (90_000 + part // 10 % 20_001 + 100 * (part % 1000))
     kept = np.flatnonzero(key < LIMIT)
-    # Of the columns that are summed, the cache lines that have such rows.
+    # Only the cache lines with such rows are read of the summed columns.
     lines = sum(len(np.unique((column.ctypes.data + 8 * kept) // _LINE)) for column in (quantity, price))
     arrays = {"key": key, "quantity": quantity, "price": price}
     facts = {"limit": LIMIT, "kept": len(kept), "sum": int((quantity[kept] * price[kept]).sum())}

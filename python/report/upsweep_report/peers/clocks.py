@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/peers/clocks.py: calls timed in turn, by the host's clock or by a GPU's events, beside a copy of as many bytes.
+# upsweep_report/peers/clocks.py: times calls in turn, by the host's clock or by GPU events, and a copy.
 from __future__ import annotations
 
 import statistics
@@ -12,12 +12,12 @@ import numpy as np
 from upsweep import _core, devices
 
 _ROUNDS = 31
-_SHORTEST = 200e-6  # of a sample; shorter calls are repeated
+_SHORTEST = 200e-6  # seconds of a sample; shorter calls are repeated
 _MOST_REPEATS = 20_000
 
 
 class Host:
-    """Calls on the host's arrays."""
+    """Calls on arrays in host memory."""
 
     name = "cpu"
 
@@ -35,7 +35,7 @@ class Host:
         return (time.perf_counter() - begin) / repeats
 
     def limits(self, size: int, reads_only: bool) -> dict[str, Callable[[], Any]]:
-        """What no call on so many bytes is faster than."""
+        """The calls that are the limit of any call on `size` bytes."""
         source, to = np.ones(max(size // 2, 1), np.uint8), np.ones(max(size // 2, 1), np.uint8)
         limits = {"copy": lambda: _core.copy_bytes(to, source)}
         if reads_only:
@@ -98,7 +98,7 @@ class Gpu:
         return {"copy": lambda: cupy.copyto(to, source)}
 
     def release(self) -> None:
-        """Gives back the memory that the libraries keep."""
+        """Releases the memory that the libraries keep."""
         if "torch" in sys.modules:
             sys.modules["torch"].cuda.empty_cache()
         if "cupy" in sys.modules:
@@ -106,10 +106,10 @@ class Gpu:
 
 
 def time_in_turn(clock: Any, calls: dict[str, Callable[[], Any]], budget: float) -> dict[str, list[float]]:
-    """Samples of every call: round after round each has its turn, until it has used its time."""
+    """Samples of every call: in every round each call has its turn, until its time is used up."""
     repeats = {}
     for name, call in calls.items():
-        clock.seconds_of(call)  # the first meets cold caches
+        clock.seconds_of(call)  # the first call runs with cold caches
         once = clock.seconds_of(call)
         repeats[name] = min(max(int(_SHORTEST / max(once, 1e-9)), 1), _MOST_REPEATS)
     samples: dict[str, list[float]] = {name: [] for name in calls}
