@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/areas.cmake: a target per area: builds what its tests need, nothing else, and runs these.
+# tests/areas.cmake: one target per area, which builds and runs only the tests of this area.
 
-# upsweep_area(NAME test…): the target area-NAME. Tests that this build does not have are left out.
+# upsweep_area(NAME test…): defines the target area-NAME. Tests that this build does not contain are left out.
 function(upsweep_area name)
   set(tests "")
   foreach(test IN LISTS ARGN)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/awkward_golden_test.cpp: Awkward Array's own cases for compact_offsets, through every rung and through the
-// three C functions of libupsweep-awkward. awkward_kernels_test.cpp has the others.
+// tests/awkward_golden_test.cpp: Awkward Array's own cases for compact_offsets, run with every rung and with the three
+// C functions of libupsweep-awkward. The other functions are tested in awkward_kernels_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -30,7 +30,7 @@ using tests::Guarded;
 using tests::kNothing;
 using tests::ListPattern;
 
-// What callers compiled against Awkward's own header expect.
+// The layout that callers compiled against Awkward's own header expect.
 static_assert(sizeof(upsweep_awkward_error) == 32 && offsetof(upsweep_awkward_error, str) == 0 &&
               offsetof(upsweep_awkward_error, filename) == 8 && offsetof(upsweep_awkward_error, identity) == 16 &&
               offsetof(upsweep_awkward_error, attempt) == 24);
@@ -48,7 +48,7 @@ Kernel<T> kernel() {
   return reinterpret_cast<Kernel<T>>(tests::awkward_symbol(name));
 }
 
-/// The struct as the outcome that it stands for; its other members are checked here.
+/// Converts the struct to the outcome that it represents, and checks its other members.
 Failure outcome_of(const upsweep_awkward_error& error) {
   EXPECT_EQ(error.attempt, kNothing);
   if (error.str == nullptr) {
@@ -59,7 +59,7 @@ Failure outcome_of(const upsweep_awkward_error& error) {
   const std::string text = error.str;
   if (text == "stops[i] < starts[i]") return {Code::stop_before_start, error.identity};
   if (text == "offsets overflow int64") return {Code::overflow, error.identity};
-  ADD_FAILURE() << "an error that the header does not name: " << text;
+  ADD_FAILURE() << "an error that the header does not list: " << text;
   return {Code::malformed, error.identity};
 }
 
@@ -95,7 +95,7 @@ TYPED_TEST(AwkwardGolden, EveryRungPasses) {
       try {
         upsweep::offsets(par.with_rung(rung.id), bounds.starts, bounds.stops, offsets.span());
       } catch (const Error& error) {
-        if (error.code() == Code::unsupported) continue;  // two arrays are nothing for the rung that needs one
+        if (error.code() == Code::unsupported) continue;  // some rungs need one array of offsets; these pass two
         outcome = {error.code(), error.index()};
       }
       EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "") << rung.id;
@@ -176,7 +176,7 @@ TEST(AwkwardKernel, ReportsWhatWouldWrapAround) {
   check_kernel(Bounds<std::int64_t>{{0, -5, 3}, {1, kMost, 4}});
   check_kernel(Bounds<std::int64_t>{{0, 0, 7}, {kMost, 1, 6}});
   check_kernel(Bounds<std::int64_t>{{0, 0, 7}, {kMost - 1, 1, 7}});
-  // The bounds of narrower types cannot: they are subtracted in 64 bits.
+  // Bounds of narrower types cannot overflow: they are subtracted in 64 bits.
   check_kernel(Bounds<std::int32_t>{{std::numeric_limits<std::int32_t>::min(), 0},
                                     {std::numeric_limits<std::int32_t>::max(), 1}});
   check_kernel(Bounds<std::uint32_t>{{0, 0xFFFFFFFFU}, {0xFFFFFFFFU, 0xFFFFFFFFU}});

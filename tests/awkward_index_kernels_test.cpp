@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/awkward_index_kernels_test.cpp: the C functions for Awkward Array's unions, padding, slices and options: each held against
-// a plain loop with Awkward's semantics, on few lists and on as many as several threads do, and its errors.
+// tests/awkward_index_kernels_test.cpp: the C functions for Awkward Array's unions, padding, slices and options. Each
+// is compared with a plain loop with Awkward's semantics, on few lists and on enough lists for several threads. Errors
+// are also tested.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ using tests::Guarded;
 using tests::kNothing;
 using Index = std::vector<std::int64_t>;
 
-/// The last is more than a thread does alone.
+/// The last size is more than one thread processes by itself.
 constexpr std::int64_t kSizes[] = {0, 1, 10, 255, 257, 150'001};
 
 std::string text_of(const upsweep_awkward_error& error) { return error.str == nullptr ? "" : error.str; }
@@ -42,7 +43,7 @@ void expect_same(Guarded<T>& out, const std::vector<U>& expected, const std::str
   }
 }
 
-/// n lists of 0 to 9 elements, and a longer one now and then, the first of which begins at 3.
+/// Makes n lists of 0 to 9 elements, and sometimes a longer list. The first list begins at 3.
 template <class T>
 std::vector<T> offsets_of(std::int64_t n, unsigned seed = 1) {
   std::mt19937_64 random(seed);
@@ -68,7 +69,7 @@ std::vector<std::int8_t> mask_of(std::int64_t n) {
   return mask;
 }
 
-/// Indices into `content` elements, a third of which are negative where T has that.
+/// Makes indices into `content` elements. A third of them are negative if T is signed.
 template <class T>
 std::vector<T> index_of(std::int64_t n, std::int64_t content, bool with_missing = true) {
   std::mt19937_64 random(6);
@@ -275,7 +276,7 @@ TEST(AwkwardPadding, OfListsOfOneSize) {
 
 // -------------------------------------------------------------------------------------------------------------- slices
 
-/// The positions that Python's [start:stop:step] takes of `length` elements, found one by one.
+/// Returns the positions that Python's [start:stop:step] selects from `length` elements, computed one at a time.
 Index taken(std::int64_t start, std::int64_t stop, std::int64_t step, std::int64_t length) {
   if (step == 0) return {};
   const bool forwards = step > 0;
@@ -462,7 +463,7 @@ TEST(AwkwardSlices, OfListsOfOneSize) {
   }
 }
 
-/// Slices with missing elements, whose lists are adjacent or not.
+/// Slices with missing elements; their lists are adjacent or not.
 TEST(AwkwardSlices, WithMissingElements) {
   const auto count_valid = UPSWEEP_KERNEL(awkward_ListArray_getitem_jagged_numvalid_64);
   const auto shrink = UPSWEEP_KERNEL(awkward_ListArray_getitem_jagged_shrink_64);
@@ -514,14 +515,14 @@ TEST(AwkwardSlices, WithMissingElements) {
 
 // ------------------------------------------------------------------------------------------------------------- options
 
-/// What is carried of elements of which some are missing, and their numbers.
+/// Positions of the elements that are not missing, and the number of missing ones.
 struct Carried {
   Index carry;
   Index numbers;
   Index offsets{0};
 };
 
-/// Of all n elements, or of those between offsets.
+/// Runs on all n elements, or on those between offsets.
 template <class Carry>
 Carried carried(std::int64_t n, Carry carry_of, const Index& offsets = {}) {
   Carried out;
@@ -658,7 +659,7 @@ void check_drop_none(Kernel kernel) {
     expect_error(kernel(to.data(), index.data(), offsets.data(), n + 1, std::ssize(index) - 1),
                  "offsets[i] > len(content)", n);
   }
-  // Offsets that go back are what Awkward's own tests have.
+  // Awkward's own tests contain offsets that decrease.
   const T back[] = {2, 1, 3};
   const T index[] = {-1, 0, -1};
   T to[3] = {};
@@ -723,7 +724,7 @@ TEST(AwkwardSelect, OffsetsOfIndicesThatGoBack) {
       const Index starts(static_cast<std::size_t>(n), 5);
       const Index stops(static_cast<std::size_t>(n), 6);
       Guarded<std::int64_t> tooffsets(n + 1, 1);
-      Guarded<std::int64_t> carry(index_offsets.back(), 1);  // the length that the offsets say
+      Guarded<std::int64_t> carry(index_offsets.back(), 1);  // the length according to the offsets
       const auto error = kernel(tooffsets.data(), carry.data(), index_offsets.data(), index_offsets.data() + 1, n,
                                 index.data(), 1000, starts.data(), stops.data(), 6);
       expect_error(error, "jagged slice's stops[i] < starts[i]", bad);
@@ -751,7 +752,7 @@ TEST(AwkwardSelect, Take) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------- steps between kernels
+// ----------------------------------------------------------------------------------------------- steps between kernels
 
 TEST(AwkwardSelect, Project) {
   const auto kernel = UPSWEEP_KERNEL(awkward_upsweep_project_64);
@@ -781,7 +782,8 @@ TEST(AwkwardBetween, Positions) {
     Index expected;
     for (std::int64_t i = 0; i < n; ++i) {
       index.push_back(i % 7 - 4);
-      expected.push_back(i % 7 < 4 ? i % 7 - 1 : i % 7 - 4);  // one that is before the begin is left to the take
+      expected.push_back(i % 7 < 4 ? i % 7 - 1
+                                   : i % 7 - 4);  // positions before the begin are kept: the take reports them
     }
     Guarded<std::int64_t> to(n, 1);
     EXPECT_EQ(text_of(kernel(to.data(), index.data(), n, 3)), "");
@@ -809,7 +811,7 @@ TEST(AwkwardBetween, SpreadAndPack) {
   const auto pack = UPSWEEP_KERNEL(awkward_upsweep_pack_64);
   for (const std::int64_t n : kSizes) {
     Index offsets = offsets_of<std::int64_t>(n);
-    Index starts(offsets.rbegin() + 1, offsets.rend());  // the lists backwards
+    Index starts(offsets.rbegin() + 1, offsets.rend());  // the lists in reverse order
     const Index stops(offsets.rbegin(), offsets.rend() - 1);
     Index packed{0};
     std::vector<std::int32_t> numbers;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/awkward_kernels_test.cpp: the C functions for Awkward Array, beside compact_offsets: each of every type, held against a
-// plain loop with Awkward's semantics, and its errors.
+// tests/awkward_kernels_test.cpp: the C functions for Awkward Array, except compact_offsets. Each function of every
+// type is compared with a plain loop with Awkward's semantics. Errors are also tested.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ void expect_error(const upsweep_awkward_error& error, const std::string& text, s
 enum class Shape : std::uint8_t { none, empty, one, few, giants };
 constexpr Shape kShapes[] = {Shape::none, Shape::empty, Shape::one, Shape::few, Shape::giants};
 
-/// Offsets whose first one is 3.
+/// Makes offsets that begin at 3.
 Offsets offsets_of(Shape shape, std::int64_t most = 1000) {
   std::mt19937_64 random(7);
   Offsets offsets{3};
@@ -58,7 +58,7 @@ Offsets offsets_of(Shape shape, std::int64_t most = 1000) {
 
 std::int64_t lists_in(const Offsets& offsets) { return std::ssize(offsets) - 1; }
 
-/// Small integers, so that sums of floats are exact; of floats some are NaN where asked for.
+/// Small integers, so that sums of floats are exact. If requested, some floats are NaN.
 template <class T>
 std::vector<T> content_of(const Offsets& offsets, bool nan = false) {
   std::mt19937_64 random(11);
@@ -87,7 +87,7 @@ struct Elements {
   Guarded<T> array;  // not a std::vector<bool>
 };
 
-/// Whether outputs are the same bits, but for which NaN.
+/// Checks that the outputs are the same bits; any NaN equals any NaN.
 template <class T>
 void expect_same(Guarded<T>& out, const std::vector<T>& expected, const std::string& what) {
   EXPECT_TRUE(out.intact()) << what;
@@ -101,7 +101,7 @@ void expect_same(Guarded<T>& out, const std::vector<T>& expected, const std::str
   }
 }
 
-/// fold(content, first, last) of each list.
+/// Computes fold(content, first, last) of each list.
 template <class Out, class T, class Fold>
 std::vector<Out> folds(const Offsets& offsets, const T* content, Fold fold) {
   std::vector<Out> out;
@@ -112,7 +112,7 @@ std::vector<Out> folds(const Offsets& offsets, const T* content, Fold fold) {
   return out;
 }
 
-/// run(out, content, offsets) against the folds of a plain loop.
+/// Compares run(out, content, offsets) with the folds of a plain loop.
 template <class Out, class T, class Run, class Fold>
 void check_reducer(const std::string& name, Run run, Fold fold) {
   for (const Shape shape : kShapes) {
@@ -122,7 +122,7 @@ void check_reducer(const std::string& name, Run run, Fold fold) {
     EXPECT_EQ(text_of(run(out.data(), content.data(), offsets.data(), lists_in(offsets))), "") << name;
     expect_same(out, folds<Out>(offsets, content.data(), fold), name);
   }
-  // The first bad list.
+  // The call must report the first invalid list.
   const std::int64_t bad[] = {0, 2, 1, 0};
   Elements<T> content(std::vector<T>(3));
   Guarded<Out> out(3, 1);
@@ -150,7 +150,7 @@ template <class Out, class T, class Run>
 void check_product(const std::string& name, Run run) {
   check_reducer<Out, T>(name, run, [](const T* x, std::int64_t first, std::int64_t last) {
     if constexpr (std::is_integral_v<Out>) {
-      std::uint64_t product = 1;  // modulo 2^64, and so modulo less
+      std::uint64_t product = 1;  // modulo 2^64, and so also modulo smaller powers of 2
       for (std::int64_t j = first; j < last; ++j) product *= static_cast<std::uint64_t>(x[j]);
       return static_cast<Out>(product);
     } else {
@@ -196,7 +196,7 @@ TEST(AwkwardReducers, AnyAllAndCounts) {
 #undef CHECK
 }
 
-/// Beginning with an identity that is a value like others, and with one that is none.
+/// Tests two initial values: an identity that the elements can also have, and one that they cannot have.
 template <class T, class Run, class Better>
 void check_extremum(const std::string& name, Run run, Better is_better, T none) {
   for (const T identity : {none, T{1}}) {
@@ -266,7 +266,7 @@ void check_extrema(Max max, Argmax argmax, const Offsets& offsets, const std::ve
   expect_same(most, folds<T>(offsets, x.data(), greatest<T>), "max of " + name);
 }
 
-// More lists than are looked at together, and NaN in the last of them alone.
+// More lists than are processed together; only the last one contains NaN.
 TEST(AwkwardReducers, ExtremaOfManyLists) {
   const auto max = UPSWEEP_KERNEL(awkward_reduce_max_float64_float64_64);
   const auto argmax = UPSWEEP_KERNEL(awkward_reduce_argmax_float64_64);
@@ -281,7 +281,7 @@ TEST(AwkwardReducers, ExtremaOfManyLists) {
                "offsets must be monotonically increasing", 200000);
 }
 
-// Among ranges of short lists, which have kernels of their own, some with longer ones.
+// Ranges of short lists, which use separate kernels, with some longer lists between them.
 TEST(AwkwardReducers, ExtremaOfShortListsAndOthers) {
   Offsets offsets = offsets_of(Shape::few, 100000);
   std::int64_t more = 0;
@@ -296,7 +296,7 @@ TEST(AwkwardReducers, ExtremaOfShortListsAndOthers) {
 #undef CHECK
 }
 
-// Equal elements, all of them the identity, and zeros of either sign: the first one stays.
+// Equal elements that are all the identity, and zeros of either sign: the first one stays.
 TEST(AwkwardReducers, ExtremaOfEquals) {
   const auto max = UPSWEEP_KERNEL(awkward_reduce_max_float64_float64_64);
   const auto argmax = UPSWEEP_KERNEL(awkward_reduce_argmax_float64_64);
@@ -319,7 +319,7 @@ bool is_before(T a, T b, bool ascending) {
   return ascending ? a < b : b < a;
 }
 
-/// Positions in the content; those before and after the lists stay.
+/// Positions in the content. The outputs before and after the lists must not change.
 template <class T>
 std::vector<std::int64_t> order(const Offsets& offsets, const T* x, std::int64_t length, bool ascending) {
   std::vector<std::int64_t> at(static_cast<std::size_t>(length));
@@ -333,7 +333,8 @@ std::vector<std::int64_t> order(const Offsets& offsets, const T* x, std::int64_t
   return at;
 }
 
-/// `more` elements follow the last list; where it is negative, that many of the last lists' are cut off.
+/// `more` elements follow the last list. If it is negative, that number of elements is missing at the end of the last
+/// lists.
 template <class T, class Sort>
 void check_sort(const std::string& name, Sort sort, std::int64_t more) {
   for (const Shape shape : kShapes) {
@@ -419,7 +420,7 @@ void check_positions(LocalIndex local_index, Spread spread) {
     std::iota(values.begin(), values.end(), 100);
     Guarded<std::int64_t> index(offsets.back(), 1);
     Guarded<std::int64_t> spreads(offsets.back(), 1);
-    // What lies before the first list is not touched.
+    // The output before the first list must not change.
     std::vector<std::int64_t> expected(index.data(), index.data() + offsets.back());
     auto expected_spread = expected;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -434,7 +435,7 @@ void check_positions(LocalIndex local_index, Spread spread) {
     expect_same(index, expected, "local index");
     expect_same(spreads, expected_spread, "spread");
   }
-  // Lists in disorder are localindex's own case; those that end before they start are empty.
+  // Lists in any order are a case of localindex only; lists that end before they start are empty.
   const T disorder[] = {2, 1, 4, 0};
   Guarded<std::int64_t> index(4, 1);
   EXPECT_EQ(text_of(local_index(index.data(), disorder, 3)), "");
@@ -571,7 +572,7 @@ void check_apply_errors(Apply apply) {
   const std::int64_t last[] = {1, 2};
   expect_error(apply(offsets.data(), carry.data(), first, last, 2, indices, 2, starts, stops, 9),
                "stops[i] < starts[i]", 1);
-  // A list of no indices is not looked at.
+  // The indices of an empty list are not checked.
   const std::int64_t none[] = {1, 1};
   EXPECT_EQ(text_of(apply(offsets.data(), carry.data(), first, none, 2, indices, 2, starts, stops, 9)), "");
   const std::int64_t decreasing[] = {1, 0};
@@ -667,7 +668,7 @@ TEST(AwkwardCombinations, EveryTypeOfBounds) {
 #undef CHECK
 }
 
-// More lists than are counted together; in the second case one of them is too long to be counted with the others.
+// More lists than are counted together. In the second case one of them is too long to be counted with the others.
 TEST(AwkwardCombinations, PairsOfManyLists) {
   const auto length = UPSWEEP_KERNEL(awkward_ListArray64_combinations_length_64);
   for (const std::int64_t longest : {0, 70000}) {

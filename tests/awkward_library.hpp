@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/awkward_library.hpp: the functions of libupsweep-awkward as a program that loads it sees them.
+// tests/awkward_library.hpp: the functions of libupsweep-awkward, for a program that loads the library at run time.
 #pragma once
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 
 namespace upsweep::tests {
 
-/// What `identity` and `attempt` are where they mean nothing: Awkward's kSliceNone.
+/// The value of `identity` and `attempt` when they have no meaning: Awkward's kSliceNone.
 inline constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
 
 inline void* awkward_symbol(const char* name) {
@@ -28,5 +28,5 @@ inline void* awkward_symbol(const char* name) {
 
 }  // namespace upsweep::tests
 
-/// A kernel of that name, of the type that the header gives it.
+/// Returns the kernel with this name, with the type that the header declares.
 #define UPSWEEP_KERNEL(NAME) reinterpret_cast<decltype(&(NAME))>(upsweep::tests::awkward_symbol(#NAME))

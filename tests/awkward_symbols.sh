@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/awkward_symbols.sh: LIBRARY — fails where the shared library exports anything but awkward_* functions, or none.
+# tests/awkward_symbols.sh: LIBRARY — fails if the shared library exports symbols other than awkward_* functions, or
+# exports none.
 set -euo pipefail
 
 exported=$(nm --dynamic --defined-only "$1" | awk '{print $2, $3}')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/awkward_vectors_test.cpp: the vector kernels that Awkward Array's functions are made of, on every instruction set that there
-// is, against plain loops.
+// tests/awkward_vectors_test.cpp: the vector kernels that Awkward Array's functions use, on every available instruction
+// set, compared with plain loops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 using tests::Guarded;
 using Index = std::vector<std::int64_t>;
 
-/// Around groups of 8 and 16 lists, and of 64 elements.
+/// Sizes around groups of 8 and 16 lists, and of 64 elements.
 constexpr std::array<std::int64_t, 11> kSizes = {0, 1, 7, 8, 9, 15, 17, 63, 64, 200, 1001};
 
 Index offsets_of(std::int64_t lists, unsigned most) {
@@ -38,7 +38,7 @@ Index offsets_of(std::int64_t lists, unsigned most) {
   return offsets;
 }
 
-/// Few different values, so that there are ties; of floats NaN, zeros of both signs and infinities.
+/// Makes few different values, so that there are ties. Floats include NaN, zeros of both signs and infinities.
 template <class T>
 std::vector<T> content_of(std::int64_t n) {
   std::mt19937_64 random(4);

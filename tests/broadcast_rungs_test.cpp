@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/broadcast_rungs_test.cpp: every rung of the broadcast ladder against its reference: patterns of lists, bounds, element
-// sizes, misalignment, threads, instruction sets, and bad lists.
+// tests/broadcast_rungs_test.cpp: every rung of the broadcast ladder is compared with its reference. Cases: patterns of
+// lists, bounds, element sizes, misalignment, threads, instruction sets, and invalid lists.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -183,7 +183,7 @@ TEST(BroadcastApi, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { (void)broadcast(par, offsets, nullptr, 8, out.data(), 3); }), Code::invalid_argument);
   EXPECT_EQ(local_index(par, Lists::by_offsets<std::int64_t>(nullptr, 0), nullptr, 0), 0);
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  EXPECT_EQ(local_index(par, Lists::of_size(kMost, 0), nullptr, 0), 0) << "as many as no memory has bounds for";
+  EXPECT_EQ(local_index(par, Lists::of_size(kMost, 0), nullptr, 0), 0) << "more lists than memory can have bounds for";
 }
 
 TEST(BroadcastApi, RefusesOutputsThatOverlapInputs) {

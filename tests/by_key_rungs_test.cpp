@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/by_key_rungs_test.cpp: every rung of the by-key ladder against its reference: patterns of runs, types of keys and values,
-// operators, in place, overflow, capacity, misalignment, threads, and instruction sets.
+// tests/by_key_rungs_test.cpp: every rung of the by-key ladder is compared with its reference. Cases: patterns of runs,
+// types of keys and values, operators, in-place calls, overflow, capacity, misalignment, threads, and instruction sets.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -77,7 +77,7 @@ void check_scans(const Policy& policy, const std::vector<Key>& keys, const std::
   }
 }
 
-/// Every rung, all of it.
+/// Checks reductions and scans of every rung.
 template <class Key, class In, class Out, class Op>
 void check(const std::vector<Key>& keys, const std::vector<In>& values, Op op, Out init) {
   const auto offsets = impl::by_key::expected_offsets(keys.data(), std::ssize(keys));
@@ -88,7 +88,7 @@ void check(const std::vector<Key>& keys, const std::vector<In>& values, Op op, O
   }
 }
 
-/// Floats are fractions, of which another order of additions has other sums.
+/// Floats are fractions: a different order of additions changes their sums.
 template <class T>
 std::vector<T> values_of(std::int64_t n) {
   if constexpr (std::is_floating_point_v<T>) return tests::rounded<T>(n, 3);
@@ -128,7 +128,7 @@ TYPED_TEST(ByKeyRungs, OfValuesOfEveryTypeByEveryOperatorMatchTheReference) {
 }
 
 TEST(ByKeyRungs, SumsOfNegativeZerosAreNegative) {
-  // Runs of -0.0, but for some that have a 0.0 in them.
+  // Runs of -0.0; some of them also contain one 0.0.
   std::vector<int> keys;
   std::vector<double> values;
   std::vector<double> sums;
@@ -174,7 +174,7 @@ TEST(ByKeyRungs, ChecksAreRefusedWhereThereAreNone) {
   EXPECT_EQ(tests::code_of([&] { inclusive_scan_by_key(checked, keys, keys, out, mul); }), Code::unsupported);
 }
 
-/// An operator of one's own, which does not commute.
+/// A custom operator that does not commute.
 struct After {
   Affine<std::uint32_t> operator()(const Affine<std::uint32_t>& f, const Affine<std::uint32_t>& g) const {
     return Compose{}(f, g);
@@ -262,7 +262,7 @@ TEST(ByKeyApi, RunsTheTopRungOrTheOneThatIsNamed) {
   const auto reduce_by = [&](const Policy& policy) {
     return code_of([&] { reduce_by_key(policy, keys, values, out_keys, out); });
   };
-  EXPECT_EQ(reduce_by(par.with_rung("cpu.columns")), Code::unsupported) << "a rung of lists";
+  EXPECT_EQ(reduce_by(par.with_rung("cpu.columns")), Code::unsupported) << "a rung of another ladder";
   EXPECT_EQ(reduce_by(par.with_rung("cuda.runs")), Code::unsupported);
   EXPECT_EQ(reduce_by(par.with_rung("cuda.cub")), Code::unsupported);
   EXPECT_EQ(reduce_by(par.with_threads(-1)), Code::invalid_argument);
@@ -280,7 +280,7 @@ TEST(ByKeyApi, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { exclusive_scan_by_key(par, keys, three, two); }), Code::unequal_lengths);
   EXPECT_EQ(code_of([&] { exclusive_scan_by_key(par, three, three, three); }), Code::invalid_argument)
       << "the output is the keys";
-  EXPECT_EQ(code_of([&] { reduce_by_key(par, keys, three, two, two); }), Code::invalid_argument) << "outputs are one";
+  EXPECT_EQ(code_of([&] { reduce_by_key(par, keys, three, two, two); }), Code::invalid_argument) << "outputs overlap";
 }
 
 TEST(ByKeyApi, OffsetsOfRunsDoNotTakeThePlaceOfKeys) {

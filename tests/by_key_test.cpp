@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/by_key_test.cpp: reductions and scans by keys against a loop: types, lengths of runs, NaN, errors, threads.
+// tests/by_key_test.cpp: reductions and scans by keys are compared with a loop: types, lengths of runs, NaN, errors,
+// threads.
 #include "upsweep/by_key.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ using tests::runs_of;
 
 constexpr std::int64_t kSizes[] = {0, 1, 2, 3, 511, 512, 513, 4097, 200'003};
 
-/// The offsets of runs, one key after the other.
+/// Returns the offsets of the runs, one key after the other.
 template <class T>
 std::vector<std::int64_t> expected_offsets(const std::vector<T>& keys) {
   std::vector<std::int64_t> offsets;
@@ -132,7 +133,7 @@ TEST(ByKey, WhatIsWrongIsReported) {
   std::vector<std::int32_t> out(2);
   try {
     reduce_by_key(par.with_overflow(Overflow::checked), keys, values, out_keys, out);
-    ADD_FAILURE() << "the first run's sum was let pass";
+    ADD_FAILURE() << "the overflow of the first run's sum was not reported";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::overflow);
     EXPECT_EQ(error.index(), 0);

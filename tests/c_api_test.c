@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/c_api_test.c: upsweep.h from C: its calls on arrays, their errors, the lists of problems and rungs, and devices. */
+/* tests/c_api_test.c: upsweep.h from C: calls on arrays, their errors, the lists of problems and rungs, and devices. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/c_check.h: what the tests in C share: a check that counts failures, and arrays for upsweep.h. */
+/* tests/c_check.h: shared by the tests in C: a check that counts failures, and arrays for upsweep.h. */
 #ifndef UPSWEEP_TESTS_C_CHECK_H
 #define UPSWEEP_TESTS_C_CHECK_H
 

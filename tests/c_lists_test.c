@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/c_lists_test.c: upsweep.h from C: its calls on lists, masks, columns and keys, and what is wrong with each. */
+/* tests/c_lists_test.c: upsweep.h from C: calls on lists, masks, columns and keys, and the errors of each. */
 #include <math.h>
 #include <string.h>
 
 #include "c_check.h"
 
-/* Memory that a call must not have written. */
+/* Value of output memory that a call must not write. */
 enum { untouched = 77 };
 
 static upsweep_lists by_offsets(upsweep_array offsets) {
@@ -51,7 +51,7 @@ static int ran(const upsweep_result* result) {
   return strcmp(result->code, "ok") == 0 && result->index == -1 && strncmp(result->rung, "cpu.", 4) == 0;
 }
 
-/* Lists 3 1 4 | | 1 5 by int32 offsets: what most calls below are made on. */
+/* Lists 3 1 4 | | 1 5 by int32 offsets: the input of most calls below. */
 static int32_t offsets_data[] = {0, 3, 3, 5};
 static int32_t content_data[] = {3, 1, 4, 1, 5};
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli.cmake: the tests of the command, one CTest entry per file of tests/cli.
+# tests/cli.cmake: the tests of the command, one CTest entry per file in tests/cli.
 if(NOT UPSWEEP_SANITIZER)
   add_library(few_threads MODULE few_threads.cpp)  # loaded before the command by test_threads.py
   target_link_libraries(few_threads PRIVATE ${CMAKE_DL_LIBS})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/climb_test.cpp: every problem's declaration: instances whose wrong outputs are found, settings, and the climb.
+// tests/climb_test.cpp: every problem's declaration: wrong outputs are found, settings, and the climb.
 #include "upsweep/climb.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ Code code_of(const ClimbRequest& request) {
 
 TEST(Problems, SayWhatTheyAre) {
   std::set<std::string_view> names;
-  std::map<std::string_view, std::string_view> settings;  // of all problems: they are options of one command
+  std::map<std::string_view, std::string_view> settings;  // settings of all problems; they are options of one command
   for (const ProblemInfo& one : problems()) {
     EXPECT_TRUE(names.insert(one.name).second) << one.name;
     EXPECT_FALSE(one.inputs.empty()) << one.name;
@@ -63,7 +63,7 @@ TEST(Problems, SayWhatTheyAre) {
   EXPECT_THROW((void)problem("sort"), Error);
 }
 
-/// A row that no ladder lists would be compiled and never run.
+/// A rung that no ladder lists would be compiled but never run.
 TEST(Problems, ListEveryRungThatHasARow) {
   namespace fs = std::filesystem;
   const char* const source = std::getenv("UPSWEEP_SOURCE_DIR");
@@ -90,7 +90,7 @@ TEST(Problems, ListEveryRungThatHasARow) {
   EXPECT_GT(rows, 130);
 }
 
-/// What a rung leaves is right; and one that leaves something else is found out.
+/// The output of a rung is correct, and a changed output is detected.
 TEST(Problems, FindWrongOutputs) {
   for (const ProblemInfo& one : problems()) {
     int instances = 0;
@@ -119,18 +119,18 @@ TEST(Problems, FindWrongOutputs) {
   }
 }
 
-/// Threads that this process has besides its first; those that a call has made stay for a while.
+/// The number of threads of this process in addition to its first. Threads that a call created exist for some time.
 std::ptrdiff_t threads_made() {
   namespace fs = std::filesystem;
   return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator()) - 1;
 }
 
-/// Runs the rung, by several threads if it takes them, on inputs long enough for that.
+/// Runs the rung, with several threads if it supports them, on inputs that are long enough for that.
 void run_by_threads(std::string_view problem, std::string_view rung) {
   ClimbRequest request{.problem = problem, .sizes = {std::int64_t{1} << 20}};
   if (problem == "subset-sum") {
     request.sizes = {28};
-    request.settings["largest"] = {rung == "cpu.bits_simd" ? 20'000'000 : 200'000};  // it shares long bitmaps alone
+    request.settings["largest"] = {rung == "cpu.bits_simd" ? 20'000'000 : 200'000};  // it only shares long bitmaps
   }
   declaration(problem).visit_instances(request, Backend::cpu, [&](Instance& instance) {
     std::vector<void*> at;
@@ -144,7 +144,7 @@ void run_by_threads(std::string_view problem, std::string_view rung) {
   });
 }
 
-/// Each in a process of its own: threads that one rung has made are still there in the next.
+/// Each rung runs in a separate process, because the threads of one rung still exist when the next one runs.
 TEST(ProblemsDeathTest, SayWhichRungsUseThreads) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   if (machine().threads < 2) GTEST_SKIP() << "one core";
@@ -179,10 +179,11 @@ TEST(Climb, VerifiesEveryRungOfEveryProblem) {
 
 constexpr std::int64_t kFloats = 1000;
 
-/// Rungs that say how many threads they run on, and leave bits that follow the threads where their name says so.
+/// Rungs that report how many threads they run on. The bits of a rung's output depend on the number of threads if its
+/// name says so.
 class CountedInstance final : public Instance {
  public:
-  static inline std::map<std::string_view, std::set<int>> asked = {};  ///< of every rung
+  static inline std::map<std::string_view, std::set<int>> asked = {};  ///< per rung
 
   CountedInstance() { group = {.title = "counted", .type = Type::float64, .n = kFloats, .bytes = 2.0 * 8 * kFloats}; }
   [[nodiscard]] std::vector<HostArray> arrays() override {
@@ -196,7 +197,7 @@ class CountedInstance final : public Instance {
     return policy.rung.empty() ? "cpu.asked" : policy.rung;
   }
   std::string_view run(const gpu::Policy&, Arrays, std::int64_t) override { return ""; }
-  /// As every sum of floats may be off by a little, bits that drift are within the bound.
+  /// A sum of floats may always be slightly wrong: bits that drift are within the bound.
   [[nodiscard]] std::string wrong(const RungInfo&) override { return out_[7] == 0 ? "wrong from index 7" : ""; }
   bool run_inlined() override { return true; }
   [[nodiscard]] std::vector<Peer> peers() override {
@@ -238,7 +239,7 @@ std::vector<std::string_view> ids_of(const Group& group) {
   return ids;
 }
 
-/// The position of the group in which rungs that take every core are.
+/// Returns the position of the group that contains the rungs that use every core.
 std::size_t group_of_every_core(const std::vector<Group>& groups) {
   const auto found =
       std::find_if(groups.begin(), groups.end(), [](const Group& group) { return group.threads >= machine().threads; });
@@ -312,7 +313,7 @@ TEST(Climb, TakesZeroForEveryCore) {
   const std::vector<Group> groups = climbed_with({0, machine().threads, 1024, 5000});
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].threads, machine().threads);
-  EXPECT_EQ(groups[1].threads, 1024);  // there are no more workers than that
+  EXPECT_EQ(groups[1].threads, 1024);  // the maximum number of workers
 }
 
 TEST(Climb, RefusesNegativeCountsOfThreads) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/combinations_rungs_test.cpp: every rung of combinations, and of cartesian products, against the reference: tuples of
-// 1 to 6, replacement, patterns, bounds, shares that end within lists, misalignment, threads, instruction sets, bad lists,
-// overflow, and what calls refuse.
+// tests/combinations_rungs_test.cpp: every rung of combinations, and of cartesian products, is compared with the
+// reference. Cases: tuples of 1 to 6, replacement, patterns, bounds, shares that end within lists, misalignment,
+// threads, instruction sets, invalid lists, overflow, and refused arguments.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ using tests::Positions;
 
 using Kind = impl::combinations::ExpectedTuples::Kind;
 
-/// count(offsets) and make(offsets, out, capacity) must come to what is expected.
+/// Checks that count(offsets) and make(offsets, out, capacity) produce the expected results.
 template <class Count, class Make>
 void check(const Expected& expected, std::int64_t misaligned, Count count, Make make) {
   const std::int64_t total = expected.total();
@@ -115,7 +115,7 @@ TEST(CombinationsRungs, EveryPatternThreadCountAndInstructionSet) {
   }
 }
 
-/// Shares begin within lists: found by bisection, in every position of a tuple.
+/// Shares begin within lists. Binary search finds their begin, in every position of a tuple.
 TEST(CombinationsRungs, SharesWithinLongLists) {
   for (const auto& [length, n, replacement] : {std::tuple{900, 2, false},
                                                {900, 2, true},
@@ -155,7 +155,7 @@ TYPED_TEST(CombinationBounds, ListsAnywhereAndNullOnes) {
     const std::int64_t stop = start + static_cast<std::int64_t>(random() % 8);
     valid.push_back(random() % 3 != 0);
     starts.push_back(
-        static_cast<TypeParam>(valid.back() != 0 ? start : start + 9));  // bounds of null lists are not looked at
+        static_cast<TypeParam>(valid.back() != 0 ? start : start + 9));  // bounds of null lists are not checked
     stops.push_back(static_cast<TypeParam>(stop));
     expected.add(start, valid.back() != 0 ? stop : start);
   }
@@ -170,7 +170,7 @@ TEST(CombinationLists, OfOneSize) {
   }
 }
 
-// --------------------------------------------------------------------------------------------------- cartesian products
+// -------------------------------------------------------------------------------------------------- cartesian products
 
 void check_cartesian(const Policy& policy, const std::vector<CartesianInput>& inputs, const Expected& expected) {
   for (const auto& rung : tests::cpu_rungs("combinations")) {
@@ -220,7 +220,7 @@ TEST(Cartesian, OfOneToFourLists) {
 TEST(CombinationErrors, TheFirstBadListIsNamed) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kLists = 100000;
-  constexpr std::int64_t kContent = kMost - 1;  // which is not looked at
+  constexpr std::int64_t kContent = kMost - 1;  // the content is not read
   Positions starts(kLists, 3);
   Positions stops(kLists, 5);
   Positions offsets(kLists + 1);
@@ -247,12 +247,12 @@ TEST(CombinationErrors, TheFirstBadListIsNamed) {
     with(list, 5, kMost, [&] { expect({Code::stop_past_end, list}); });
     with(list, 0, kMost - 1, [&] { expect({Code::overflow, list}); });
   }
-  // With replacement, of more elements than int64 counts.
+  // With replacement, from more elements than int64 can count.
   with(4, 0, kMost - 1, [&] {
     EXPECT_EQ(failure_of([&] { combinations_offsets(par, Lists(starts, stops), kContent, 3, true, offsets); }),
               (Failure{Code::overflow, 4}));
   });
-  // Just fits alone, 4294967296 choose 2, and with others no longer.
+  // A single list just fits: 4294967296 choose 2. With other lists it does not.
   with(2000, 0, std::int64_t{1} << 32, [&] {
     with(2001, 0, std::int64_t{1} << 15, [&] { expect({Code::ok, kNoIndex}); });
     with(2001, 0, std::int64_t{1} << 17, [&] { expect({Code::overflow, 2001}); });
@@ -261,7 +261,7 @@ TEST(CombinationErrors, TheFirstBadListIsNamed) {
   with(70000, 5, 4, [&] { with(60000, -1, 4, [&] { expect({Code::negative_start, 60000}); }); });
   with(1026, 5, 4, [&] { with(1025, 0, kMost - 1, [&] { expect({Code::overflow, 1025}); }); });
   with(1025, 5, 4, [&] { with(1026, 0, kMost - 1, [&] { expect({Code::stop_before_start, 1025}); }); });
-  // Of two inputs the first bad list of either.
+  // With two inputs, the error names the first invalid list of either.
   const Positions good(kLists + 1, 0);
   with(777, 5, 4, [&] {
     EXPECT_EQ(
@@ -286,7 +286,7 @@ TEST(CombinationErrors, WhatCallsRefuse) {
   EXPECT_EQ(pairs(par, Lists(lists), out), Code::ok);
   EXPECT_EQ(pairs(par.with_rung("cpu.quick"), Lists(lists), out), Code::unknown_rung);
   EXPECT_EQ(pairs(par.with_threads(-1), Lists(lists), out), Code::invalid_argument);
-  EXPECT_EQ(pairs(par, Lists::of_size(2, 1), out), Code::unequal_lengths) << "offsets of another count";
+  EXPECT_EQ(pairs(par, Lists::of_size(2, 1), out), Code::unequal_lengths) << "the offsets have another length";
   std::int64_t* const arrays[] = {out[0].data(), out[1].data()};
   const Lists most = Lists::of_size(std::numeric_limits<std::int64_t>::max(), 0);
   EXPECT_EQ(code_of([&] { combinations(par, most, 0, 2, false, nullptr, arrays, 3); }), Code::invalid_argument);
@@ -342,10 +342,10 @@ TEST(CombinationErrors, OutputsThatOverlap) {
     return code_of([&] { combinations(policy, of, 3, 2, false, to_offsets, out, 3); });
   };
   EXPECT_EQ(pairs(par, offsets.data(), first.data(), second.data()), Code::ok);
-  EXPECT_EQ(pairs(par, offsets.data(), first.data(), first.data()), Code::invalid_argument) << "outputs are one";
+  EXPECT_EQ(pairs(par, offsets.data(), first.data(), first.data()), Code::invalid_argument) << "outputs overlap";
   EXPECT_EQ(pairs(par, offsets.data(), lists.data() + 1, second.data()), Code::invalid_argument) << "the lists";
-  EXPECT_EQ(pairs(par, lists.data(), first.data(), second.data()), Code::invalid_argument) << "offsets are the lists'";
-  EXPECT_EQ(pairs(par, second.data(), first.data(), second.data()), Code::invalid_argument) << "offsets are positions";
+  EXPECT_EQ(pairs(par, lists.data(), first.data(), second.data()), Code::invalid_argument) << "overlaps bounds";
+  EXPECT_EQ(pairs(par, second.data(), first.data(), second.data()), Code::invalid_argument) << "overlaps positions";
   EXPECT_EQ(pairs(gpu::Policy{}, offsets.data(), first.data(), first.data()), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { combinations_offsets(par, of, 3, 2, false, lists.data()); }), Code::invalid_argument);
   EXPECT_EQ(lists, (Positions{0, 3, 0, 0}));

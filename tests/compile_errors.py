@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/compile_errors.py: SOURCE_DIR CXX — programs that users write wrong: the first error must say what is required. And programs
-# that look like them and are right: they must compile.
+# tests/compile_errors.py: SOURCE_DIR CXX — compiles wrong programs: the first error must say what is required. It also
+# compiles correct programs that look similar: they must compile.
 import concurrent.futures
 import os
 import pathlib
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-# What the programs share. Each is the body of a function.
+# The code before all programs. Each program is the body of a function.
 BEGINNING = """\
 #include <algorithm>
 #include <array>
@@ -108,7 +108,7 @@ CARTESIAN = "cartesian() takes (policy, {{lists, content}, ...}, offsets, positi
 CARTESIAN_OFFSETS = "cartesian_offsets() takes (policy, {{lists, content}, ...}, offsets)"
 POSITIONS = "take_positions() takes (policy, lists, content, index_lists, indices, out_offsets, positions, capacity)"
 BROADCAST = "broadcast_to_offsets() takes (policy, lists, offsets, content, positions)"
-NO_ARRAY = ("cannot convert 'std::vector", "no viable conversion", "no matching function")  # GCC, Clang: there is one function
+NO_ARRAY = ("cannot convert 'std::vector", "no viable conversion", "no matching function")  # GCC, Clang: one function
 HOST = "is in host memory: with a gpu::Policy, pass device memory"
 VALUE_AT = "a gpu::ValueAt is an initial value of inclusive_scan"
 SEVERAL = "pass upsweep::max or upsweep::min, or a lambda"
@@ -248,7 +248,7 @@ WRONG = [
     (COMBINATIONS, "upsweep::combinations(gpu, offsets, 4, false, keys.data(), pairs);"),
     (MASK, "upsweep::select(gpu, ints, std::span(doubles), std::span(out));"),
     (POINTER, "upsweep::select(gpu, mask, doubles.data(), std::span(out));"),
-    # Numbers that are counted.
+    # Arguments that are counts.
     (WHOLE, "upsweep::find_subset(par, keys, 7.5);"),
     (WHOLE, "upsweep::find_subset(par, keys.data(), 4, 7.5);"),
     (WHOLE, "upsweep::find_subsets(par, keys, 7, 2.5);"),
@@ -407,7 +407,7 @@ WRONG = [
     (WHOLE, "upsweep::gpu::Workspace workspace({}, 1.5);"),
     (WHOLE, "upsweep::gpu::Workspace workspace({}, 1.5F, nullptr);"),
     (WHOLE, "(void)upsweep::gpu::measure_link(1.5);"),
-    # A result in a conditional would take the other operand's type.
+    # A result in a conditional would be converted to the other operand's type.
     (CONDITIONAL, "double sum = doubles.empty() ? 0 : upsweep::reduce(par, doubles); (void)sum;"),
     (CONDITIONAL, "std::int64_t sum = longs.empty() ? 0 : upsweep::reduce(par, longs); (void)sum;"),
     (CONDITIONAL, "std::int64_t n = mask.empty() ? 0 : upsweep::count_kept(par, mask); (void)n;"),
@@ -499,7 +499,7 @@ RIGHT = [
 
 
 def first_error(compiler: list[str], body: str) -> str:
-    """The first error of the compiler in that function; empty where it compiles."""
+    """Returns the first compiler error in this function; empty if it compiles."""
     program = f"void program() {{\n{body}\n}}\n"
     done = subprocess.run([*compiler, "-x", "c++", "-"], input=program, capture_output=True, text=True, check=False)
     errors = [line for line in done.stderr.splitlines() if "error:" in line]
@@ -519,7 +519,7 @@ def main() -> int:
         subprocess.run([*flags, "-x", "c++-header", beginning, "-o", compiled], check=True)
         compiler = [*flags, "-fsyntax-only", *(["-include-pch", compiled] if clang else ["-include", str(beginning)])]
         programs = [(expected, body) for expected, body in WRONG] + [("", body) for body in RIGHT]
-        if "clang version 14" in version:  # which cannot compile the standard library's views
+        if "clang version 14" in version:  # this version cannot compile the standard library's views
             programs = [(expected, body) for expected, body in programs if "std::views" not in body]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
             errors = list(threads.map(lambda program: first_error(compiler, program[1]), programs))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/core_only.sh: SOURCE_DIR CXX — configures a build of the core alone: it must need oneTBB and nothing else.
+# tests/core_only.sh: SOURCE_DIR CXX — configures a build of only the core: it must need oneTBB and nothing else.
 set -euo pipefail
 
 source=$1

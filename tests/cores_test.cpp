@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cores_test.cpp: the cores that the quotas of control groups leave, from files as Linux shows them; those of affinity
-// masks; and what is found out at a process's first call.
+// tests/cores_test.cpp: the number of cores that the quotas of control groups allow, read from files as Linux shows
+// them. Also the number of cores in affinity masks, and the values that a process determines at its first call.
 #include "system/cores.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kV2 = "35 24 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
 
-/// A folder with proc/ and sys/ of its own.
+/// A folder with separate proc/ and sys/ folders.
 class Cores : public testing::Test {
  protected:
   void put(const std::string& path, const std::string& text) {
@@ -80,7 +80,7 @@ TEST_F(Cores, AGroupAboveMayBeStricter) {
 TEST_F(Cores, NoQuotaLimitsNothing) {
   EXPECT_EQ(cores(), INT_MAX);  // no files at all
   v2_group("/a");
-  EXPECT_EQ(cores(), INT_MAX);  // none of the group
+  EXPECT_EQ(cores(), INT_MAX);  // no file of the group
   put("sys/fs/cgroup/a/cpu.max", "max 100000\n");
   EXPECT_EQ(cores(), INT_MAX);
 }
@@ -110,8 +110,8 @@ TEST_F(Cores, DamagedFilesLimitNothing) {
 }
 
 TEST_F(Cores, AContainerSeesItsGroupAsTheRoot) {
-  // With a namespace of its own, the path is /; without, what is mounted is the group itself; and in a namespace that was
-  // entered from elsewhere the path leads out of it.
+  // With a separate namespace, the path is /. Without one, the group itself is mounted. In a namespace that was entered
+  // from another one, the path leads out of it.
   put("sys/fs/cgroup/cpu.max", "400000 100000\n");
   v2_group("/");
   EXPECT_EQ(cores(), 4);
@@ -147,7 +147,7 @@ TEST_F(Cores, V1AndV2AtOnce) {
   EXPECT_EQ(cores(), 2);
 }
 
-// ---- this process. In children, each of which finds out for itself: this program has made no call before.
+// ---- this process. In children, each of which determines the value itself: this program has made no call before.
 
 int cores_of_this_thread() {
   cpu_set_t mask;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cuda.cmake: what needs a GPU. Compiled wherever CUDA is; skipped where there is no device.
+# tests/cuda.cmake: tests that need a GPU. They are compiled if CUDA is available, and skipped if there is no device.
 
 foreach(problem IN LISTS upsweep_problems)
   if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/cuda_${problem}_test.cpp)
@@ -19,7 +19,7 @@ upsweep_test(cuda_value_at SOURCES cuda_value_at_test.cu)
 upsweep_test(cuda_negative_zero SOURCES cuda_negative_zero_test.cpp)
 upsweep_test(cuda_query_shards SOURCES cuda_query_shards_test.cpp LIBS upsweep_query)
 target_compile_options(test_cuda_shards PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>)
-# NCCL of the system, or PyPI's nvidia-nccl-cu13 where somebody has put it into .venv.
+# NCCL of the system, or PyPI's nvidia-nccl-cu13 if it is installed in .venv.
 file(GLOB nccl_folders "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/nccl")
 find_path(UPSWEEP_NCCL_INCLUDE nccl.h HINTS ${nccl_folders} PATH_SUFFIXES include)
 find_library(UPSWEEP_NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${nccl_folders} PATH_SUFFIXES lib)
@@ -33,12 +33,12 @@ upsweep_test(cuda_guide_cub SOURCES cuda_guide_cub_test.cu)
 upsweep_test(cuda_guide_thrust SOURCES cuda_guide_thrust_test.cu)
 upsweep_test(cuda_c_lists SOURCES cuda_c_lists_test.cpp)
 upsweep_test(cuda_program SOURCES cuda_program_test.cpp)
-# One test of two files, each for one architecture, as a program may be built of several libraries.
+# One test of two files, each for one architecture, because a program may consist of several libraries.
 foreach(architecture IN ITEMS 80 90)
   add_library(cuda_architectures_${architecture} OBJECT cuda_architectures_${architecture}.cu)
   target_link_libraries(cuda_architectures_${architecture} PRIVATE upsweep::core GTest::gtest)
   target_include_directories(cuda_architectures_${architecture} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  # As PTX: newer devices compile it, too.
+  # As PTX: newer devices can also compile it.
   set_target_properties(cuda_architectures_${architecture} PROPERTIES CUDA_ARCHITECTURES ${architecture}-virtual)
 endforeach()
 upsweep_test(cuda_architectures SOURCES cuda_architectures_test.cpp

@@ -12,7 +12,7 @@
 
 namespace upsweep::tests {
 
-/// Of two maps x → a·x + b, applied one after the other: as Compose, but not the library's.
+/// Composes two maps x → a·x + b, applied one after the other: equal to Compose, but not the library's operator.
 struct Map {
   std::uint32_t a;
   std::uint32_t b;

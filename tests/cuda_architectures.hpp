@@ -6,7 +6,8 @@
 
 namespace upsweep::tests {
 
-/// What a scan with an operator of both files' has wrong, or an empty text. `rung`: what ran.
+/// Runs a scan with an operator that both files define. Returns the error of its result, or an empty string. `rung`:
+/// the rung that ran.
 std::string scan_compiled_for_80(std::string& rung);
 std::string scan_compiled_for_90(std::string& rung);
 

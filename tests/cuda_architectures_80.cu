@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_architectures_80.cu: the file that is compiled for compute capability 8.0 alone.
+// tests/cuda_architectures_80.cu: the file that is compiled only for compute capability 8.0.
 #include "cuda_architectures.cuh"
 
 namespace upsweep::tests {

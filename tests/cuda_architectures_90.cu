@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_architectures_90.cu: the file that is compiled for compute capability 9.0 alone.
+// tests/cuda_architectures_90.cu: the file that is compiled only for compute capability 9.0.
 #include "cuda_architectures.cuh"
 
 namespace upsweep::tests {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_architectures_test.cpp: two files of a program, compiled for different architectures, each with its own kernels.
+// tests/cuda_architectures_test.cpp: two files of a program are compiled for different architectures; each uses its own
+// kernels.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_broadcast_test.cpp: conversions of positions in lists on a GPU: patterns, types, borders, addresses, and errors,
-// which are the CPU's.
+// tests/cuda_broadcast_test.cpp: conversions of positions in lists on a GPU: patterns, types, borders, addresses, and
+// errors, which must equal the CPU's.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr ListPattern kPatterns[] = {ListPattern::poisson,   ListPattern::fixed3,    ListPattern::fixed32,
                                      ListPattern::fixed1000, ListPattern::zero_to_4, ListPattern::empty,
                                      ListPattern::one,       ListPattern::giants,    ListPattern::pareto};
-// Around warps, words of bits and pieces of a path (2048, 4096 or 8192 lists and elements).
+// Sizes around warps, words of bits, and tiles (2048, 4096 or 8192 lists and elements).
 constexpr std::int64_t kSizes[] = {0,    1,    2,    31,   33,   1023, 1025,  2046,
                                    2047, 2048, 2049, 4097, 8191, 8193, 70001, 300007};
 
@@ -68,7 +68,8 @@ Lists lists_at(DeviceArray<T>& offsets, std::int64_t count) {
   return Lists::by_offsets(static_cast<const T*>(offsets.data()), count);
 }
 
-/// Values of so many bytes per list at an address that is so far from one of 256 bytes, spread to elements at another.
+/// Spreads values of `size` bytes per list from an address at a distance `from` from a 256-byte boundary to elements at
+/// another address.
 void check_broadcast(const Lists& lists, const Positions& parents, int size, std::int64_t from, std::int64_t to) {
   const auto bytes = static_cast<std::size_t>(size);
   Bytes values(static_cast<std::size_t>(lists.count) * bytes);
@@ -104,7 +105,7 @@ void check_positions(const Positions& offsets, std::int64_t first, std::int64_t 
   const Positions found_parents = found.values();
   EXPECT_TRUE(std::equal(parents.begin(), parents.end(), found_parents.begin()) && found.intact());
   check_broadcast(lists, parents, 1 << (misaligned % 5), 0, misaligned << (misaligned % 5));
-  // And back.
+  // Convert back.
   DeviceArray<T> sorted(shifted<T>(parents, 0), misaligned);
   DeviceArray<std::int64_t> back(n + 1, misaligned);
   parents_to_offsets(policy, static_cast<const T*>(sorted.data()), total, n, back.data());
@@ -117,7 +118,7 @@ void check_positions(const Positions& offsets, std::int64_t first, std::int64_t 
   DeviceArray<std::int64_t> again(n + 1, misaligned + 1);
   EXPECT_EQ(lengths_to_offsets(policy, static_cast<const T*>(lengths.data()), n, again.data()), total);
   EXPECT_TRUE(again.values() == offsets && again.intact());
-  // Where the elements lie that offsets from 9 on are made of.
+  // The positions of the elements that the offsets, which begin at 9, are made of.
   DeviceArray<std::int64_t> to(shifted<std::int64_t>(offsets, 9), 0);
   Positions in_order(static_cast<std::size_t>(total));
   std::iota(in_order.begin(), in_order.end(), first);
@@ -201,7 +202,7 @@ TEST_F(GpuTest, ListsOfOneSizeHavePositions) {
       EXPECT_TRUE(out.values() == parents_of(offsets) && out.intact()) << n << " of " << size;
     }
   }
-  // As many as no memory has bounds for.
+  // More lists than fit in any memory.
   DeviceArray<std::int64_t> nothing(1);
   EXPECT_EQ(local_index(policy, Lists::of_size(kMost, 0), nothing.data(), 1), 0);
   EXPECT_EQ(failure_of([&] { flatten(policy, Lists::of_size(kMost, 0), Lists::of_size(1, 1), nothing.data()); }).code,
@@ -290,7 +291,7 @@ TEST_F(GpuTest, LevelsAreFlattened) {
 
 // -------------------------------------------------------------------------------------------------------------- errors
 
-/// local_index, offsets_to_parents and broadcast must end as they do on the CPU, and write nothing around their outputs.
+/// Checks that local_index, offsets_to_parents and broadcast end as on the CPU, and write nothing around their outputs.
 void expect_as_on_the_cpu(const Positions& offsets, std::int64_t capacity) {
   const std::int64_t n = std::ssize(offsets) - 1;
   Positions host(static_cast<std::size_t>(capacity));
@@ -321,7 +322,7 @@ TEST_F(GpuTest, TheFirstBadListOfAnyOffsetsIsNamed) {
         if (std::ranges::is_sorted(bad)) continue;
         SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " offset " << at << " moved by " << by);
         expect_as_on_the_cpu(bad, total);
-        bad[static_cast<std::size_t>(n - n / 5)] = 7;  // and a later one
+        bad[static_cast<std::size_t>(n - n / 5)] = 7;  // and a later error
         expect_as_on_the_cpu(bad, total);
       }
     }
@@ -344,7 +345,7 @@ TEST_F(GpuTest, OffsetsInDisorderWriteNothingElsewhere) {
 TEST_F(GpuTest, TooSmallCapacityIsAnErrorAboutNoList) {
   const Positions offsets = generated_offsets(ListPattern::poisson, 30'000);
   for (const std::int64_t capacity : {offsets.back() - 1, std::int64_t{0}}) expect_as_on_the_cpu(offsets, capacity);
-  expect_as_on_the_cpu({kLeast, 0, kMost}, 100);  // more than int64 counts
+  expect_as_on_the_cpu({kLeast, 0, kMost}, 100);  // more than int64 can count
   Positions bad = offsets;
   bad[5000] = -1;
   expect_as_on_the_cpu(bad, 10);
@@ -357,7 +358,7 @@ TEST_F(GpuTest, TheFirstBadParentIsNamed) {
   for (std::int64_t k = 0; k < kElements; ++k) good.push_back(5 + k * (kLists - 10) / kElements);
   for (const std::int64_t at : {std::int64_t{0}, std::int64_t{1}, kElements / 2, kElements - 1}) {
     for (const std::int64_t value : {std::int64_t{-1}, kLists, kLists + 1000, kLeast, kMost, std::int64_t{2}}) {
-      if (value == 2 && at == 0) continue;  // that is sorted
+      if (value == 2 && at == 0) continue;  // this case is sorted
       Positions bad = good;
       bad[static_cast<std::size_t>(at)] = value;
       DeviceArray<std::int64_t> parents(bad, 1);
@@ -429,7 +430,7 @@ TEST_F(GpuTest, PositionsSayWhatIsWrong) {
   EXPECT_EQ(values.code, Code::invalid_argument);
   tests::leave_stale_error();
   EXPECT_EQ(code({}, lists, out.data(), 3), Code::ok);
-  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice) << "it is the caller's to ask for";
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice) << "the caller's error must stay in the runtime";
   EXPECT_TRUE(out.intact());
 }
 

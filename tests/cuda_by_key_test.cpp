@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_by_key_test.cpp: runs of equal keys on a GPU, and their reductions and scans, against those of the CPU: types,
-// lengths of runs, borders of tiles, misalignment, NaN, memory and errors.
+// tests/cuda_by_key_test.cpp: runs of equal keys on a GPU, and their reductions and scans, are compared with the CPU's.
+// Cases: types, lengths of runs, borders of tiles, misalignment, NaN, memory and errors.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -25,12 +25,12 @@ using tests::DeviceArray;
 using tests::GpuTest;
 using tests::runs_of;
 
-/// Keys that one block of the kernels takes.
+/// The number of keys that one block of the kernels processes.
 constexpr std::int64_t kBlock = 32768;
 constexpr std::int64_t kSizes[] = {0,          1,      31,         32,         33,      4095,           4097,
                                    kBlock - 1, kBlock, kBlock + 1, 2 * kBlock, 300'007, 5 * kBlock + 17};
 
-/// Sums of such values are exact in any order and type.
+/// Sums of these values are exact in any order and type.
 template <class T>
 std::vector<T> small_values(std::int64_t n) {
   std::vector<T> values(static_cast<std::size_t>(n));
@@ -38,7 +38,7 @@ std::vector<T> small_values(std::int64_t n) {
   return values;
 }
 
-/// Everything by the keys, on the GPU and on the CPU.
+/// All operations by key, on the GPU and on the CPU.
 template <class Key, class Value>
 void expect_as_on_cpu(const std::vector<Key>& keys, std::int64_t misaligned) {
   const std::int64_t n = std::ssize(keys);
@@ -126,7 +126,7 @@ TEST_F(CudaByKey, KeysMayBeBool) {
   EXPECT_EQ(count_key_runs(gpu::Policy{}, keys.data(), 4), 3);
 }
 
-/// Every rung, with capacity for as many runs as keys, which cuda.cub asks for.
+/// Runs every rung, with capacity for one run per key, which cuda.cub requires.
 template <class Key, class Value>
 void expect_of_every_rung(const std::vector<Key>& keys) {
   const std::int64_t n = std::ssize(keys);
@@ -297,7 +297,7 @@ TEST_F(CudaByKey, WhatIsWrongIsReported) {
   try {
     reduce_by_key(policy.with_overflow(Overflow::checked), on_device.data(), large.data(), 3, out_keys.data(),
                   sums.data(), 3, 1, add);
-    ADD_FAILURE() << "the second run's sum was let pass";
+    ADD_FAILURE() << "the overflow of the second run's sum was not reported";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::overflow);
     EXPECT_EQ(error.index(), 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_c_lists_test.cpp: the functions of upsweep.h on lists, masks, columns and keys on a GPU: what they say and write
-// is what they say and write on the host.
+// tests/cuda_c_lists_test.cpp: the functions of upsweep.h on lists, masks, columns and keys on a GPU: their return
+// values and outputs must equal those on the host.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using tests::require;
 using Numbers = std::vector<std::int64_t>;
 using Bytes = std::vector<std::uint8_t>;
 
-/// Arrays of int64 and bytes where a place is.
+/// Arrays of int64 and bytes, in the memory of a place.
 class Memory {
  public:
   explicit Memory(int device) : device_(device) { place.device = device; }
@@ -40,15 +40,15 @@ class Memory {
   upsweep_lists bounds(const Numbers& starts, const Numbers& stops) {
     return {UPSWEEP_BY_BOUNDS, array(starts), array(stops)};
   }
-  /// A byte each.
+  /// One byte per boolean.
   upsweep_mask mask(const Bytes& booleans) { return {store(booleans.data(), booleans.size()), std::ssize(booleans)}; }
-  /// A column of int64, and its output, which is new.
+  /// A column of int64, and its new output.
   upsweep_column column(const Numbers& content, std::int64_t capacity) {
     return {array(content).data, std::ssize(content), array(Numbers(static_cast<std::size_t>(capacity), -7)).data,
             capacity, 8};
   }
 
-  /// Elements of int64, brought back after those before.
+  /// Appends int64 elements, copied to the host, to those fetched before.
   void fetch(const void* data, std::int64_t count) {
     const std::size_t before = fetched.size();
     fetched.resize(before + static_cast<std::size_t>(count));
@@ -68,7 +68,7 @@ class Memory {
  private:
   void* store(const void* from, std::size_t bytes) {
     if (device_ == UPSWEEP_HOST) {
-      auto& kept = host_.emplace_back(bytes + 1);  // not null where there are none
+      auto& kept = host_.emplace_back(bytes + 1);  // not null if there are no bytes
       if (bytes > 0) std::memcpy(kept.data(), from, bytes);
       return kept.data();
     }
@@ -82,12 +82,12 @@ class Memory {
   std::deque<DeviceArray<std::byte>> there_ = {};
 };
 
-/// A call, which says how it ended and fetches what it has written where it ended well.
+/// Makes a call, and returns how it ended. If it succeeded, the call fetches its outputs.
 using Call = std::function<int(Memory&)>;
 
 class CListsOnDevice : public GpuTest {
  protected:
-  /// The same on the device as on the host, where it ends with `code`.
+  /// Checks that the device and the host produce the same results, if the call ends with `code`.
   static void expect_same(const std::string& code, const Call& call) {
     Memory host(UPSWEEP_HOST);
     Memory device(0);

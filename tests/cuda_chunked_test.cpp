@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_chunked_test.cpp: scans and reductions of the host's arrays chunk by chunk, within a limit of device memory.
+// tests/cuda_chunked_test.cpp: scans and reductions of arrays in host memory, chunk by chunk, within a limit of device
+// memory.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +31,7 @@ using tests::require;
 
 class CudaChunked : public tests::GpuTest {};
 
-/// Chunks of a row of tiles or two.
+/// The smallest limit: chunks of one or two rows of tiles.
 constexpr std::int64_t kTight = std::int64_t{32} << 20;
 
 class Pinned {
@@ -66,13 +67,13 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-// Around the chunk of 16 MB and that of a tight limit, some of them, and what one launch of a block takes.
+// Lengths around a chunk of 16 MB, a chunk of a tight limit, several chunks, and the elements of a block's launch.
 std::vector<std::int64_t> lengths(std::int64_t element) {
   const std::int64_t chunk = (std::int64_t{16} << 20) / element;
   return {0, 1, 1000, chunk / 4 + 1, chunk - 1, chunk + 1, 3 * chunk, 5 * chunk + 12345};
 }
 
-/// What one GPU makes of all of it at once.
+/// Returns the result of one GPU that processes the whole array at once.
 template <class In, class Out, class Op>
 std::vector<Out> at_once(const std::vector<In>& in, Op op, const Out* init, bool exclusive) {
   DeviceArray<In> from(in, 0);
@@ -215,7 +216,7 @@ TEST_F(CudaChunked, ChecksSums) {
   EXPECT_EQ(out.back(), n - 1);
   EXPECT_EQ(code_of_both(std::numeric_limits<std::int64_t>::max() - n), Code::ok);
   EXPECT_EQ(code_of_both(std::numeric_limits<std::int64_t>::max() - n + 1), Code::unsupported);
-  x.back() = std::int64_t{1} << 60;  // in the last chunk, where it counts for each of its elements
+  x.back() = std::int64_t{1} << 60;  // in the last chunk; each of its elements counts
   EXPECT_EQ(code_of_both(0), Code::unsupported);
   const Chunked chunked;
   EXPECT_EQ(reduce(chunked, x, std::int64_t{0}).value, n - 1 + (std::int64_t{1} << 60));
@@ -247,14 +248,14 @@ TEST_F(CudaChunked, SaysWhatItTook) {
   EXPECT_GT(std::min({link.to_device, link.to_host, link.both}), 1e9);
 }
 
-/// A call of the run-time API in pieces: the carry goes on, and so does the use of the device.
+/// A call of the run-time API in several chunks: the carry continues, and so does the use of the device.
 TEST_F(CudaChunked, StagedPieces) {
   const std::int64_t n = lengths(sizeof(std::int64_t)).back();
   auto x = random_values<std::int64_t>(n);
   std::vector<std::int64_t> expected(x.size());
   exclusive_scan(par, x, expected, std::int64_t{7});
   dynamic::Staged staged({}, 0, std::int64_t{64} << 20);
-  dynamic::Staged folding;  // one for each problem: it keeps its rung
+  dynamic::Staged folding;  // one for each problem, because it stores its rung
   const std::int64_t init = 7;
   dynamic::Carry carry = dynamic::Carry::of(Type::int64, &init);
   dynamic::Carry folded = carry;

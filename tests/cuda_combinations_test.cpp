@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_combinations_test.cpp: every CUDA rung of combinations and of cartesian products against the reference: tuples of
-// 1 to 6 and of many, replacement, patterns, bounds, nulls, misalignment, and errors, which are the CPU's.
+// tests/cuda_combinations_test.cpp: every CUDA rung of combinations and of cartesian products is compared with the
+// reference. Cases: tuples of 1 to 6 and of many, replacement, patterns, bounds, nulls, misalignment, and errors, which
+// must equal the CPU's.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +41,7 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 std::vector<RungInfo> rungs() { return tests::rungs_of("combinations", Backend::cuda); }
 
-/// Arrays of positions on the device, each at another address.
+/// Arrays of positions on the device, each at a different address.
 struct DeviceOut {
   std::vector<std::unique_ptr<DeviceArray<std::int64_t>>> arrays;
   std::vector<std::int64_t*> pointers;
@@ -65,7 +66,7 @@ struct DeviceOut {
   }
 };
 
-/// count(policy, offsets) and make(policy, offsets, out, capacity), by every rung and by the one that the API chooses.
+/// Checks count(policy, offsets) and make(policy, offsets, out, capacity), with every rung and with the API's choice.
 template <class Count, class Make>
 void check(const Expected& expected, std::int64_t misaligned, Count count, Make make) {
   std::vector<std::string_view> ids{""};
@@ -137,7 +138,7 @@ TEST_F(GpuTest, CombinationsOfEveryPattern) {
   }
 }
 
-/// Pieces begin within lists.
+/// Work units begin within lists.
 TEST_F(GpuTest, CombinationsOfLongLists) {
   for (const auto& [length, n, replacement] : {std::tuple{900, 2, false},
                                                {900, 2, true},
@@ -146,8 +147,8 @@ TEST_F(GpuTest, CombinationsOfLongLists) {
                                                {50, 4, false},
                                                {21, 6, true},
                                                {29, 24, false},
-                                               {70, 68, false},   // past the table's counts
-                                               {1500, 1, false},  // and its sizes
+                                               {70, 68, false},   // larger than the table's counts
+                                               {1500, 1, false},  // and than its sizes
                                                {100'000, 1, true}}) {
     SCOPED_TRACE(testing::Message() << length << " of " << n);
     check_offsets({2, 4, 4 + length, 10 + length}, n, replacement, 1);
@@ -181,7 +182,7 @@ TYPED_TEST(CudaCombinationBounds, ListsAnywhereAndNullOnes) {
       const bool is_valid = random() % 3 != 0;
       if (is_valid)
         valid[static_cast<std::size_t>(is_bitmap ? (i + 5) / 8 : i)] |= is_bitmap ? 1U << ((i + 5) % 8) : 4U;
-      starts.push_back(static_cast<T>(is_valid ? start : start + 9));  // bounds of null lists are not looked at
+      starts.push_back(static_cast<T>(is_valid ? start : start + 9));  // bounds of null lists are not checked
       stops.push_back(static_cast<T>(stop));
       expected.add(start, is_valid ? stop : start);
     }
@@ -207,7 +208,7 @@ TEST_F(GpuTest, CombinationsOfListsOfOneSize) {
   EXPECT_EQ(offsets.values()[0], 0);
 }
 
-// --------------------------------------------------------------------------------------------------- cartesian products
+// -------------------------------------------------------------------------------------------------- cartesian products
 
 TEST_F(GpuTest, ProductsOfOneToFourListsAndOfMany) {
   std::mt19937 random(8);
@@ -259,7 +260,7 @@ TEST_F(GpuTest, ProductsOfOneToFourListsAndOfMany) {
 
 TEST_F(GpuTest, TheFirstBadListOfCombinationsIsNamed) {
   constexpr std::int64_t kLists = 100'000;
-  constexpr std::int64_t kContent = kMost - 1;  // which is not looked at
+  constexpr std::int64_t kContent = kMost - 1;  // the content is not read
   Positions starts(kLists, 3);
   Positions stops(kLists, 5);
   DeviceArray<std::int64_t> from(starts, 0);
@@ -297,7 +298,7 @@ TEST_F(GpuTest, TheFirstBadListOfCombinationsIsNamed) {
       set(list, 3, 5);
     }
   }
-  // Just fits alone, 4294967296 choose 2, and with others no longer.
+  // A single list just fits: 4294967296 choose 2. With other lists it does not.
   set(2000, 0, std::int64_t{1} << 32);
   for (const std::int64_t shift : {15, 17}) {
     set(2001, 0, std::int64_t{1} << shift);
@@ -313,13 +314,13 @@ TEST_F(GpuTest, TheFirstBadListOfCombinationsIsNamed) {
   set(1999, 5, 4);
   expect(2, true);
 
-  // Of two inputs the first bad list of either.
+  // With two inputs, the error names the first invalid list of either.
   for (const RungInfo& rung : rungs()) {
     const auto policy = gpu::Policy{}.with_rung(rung.id);
     const std::vector<CartesianInput> inputs{{Lists::of_size(kLists, 0), 0}, {lists, kContent}};
     EXPECT_EQ(failure_of([&] { cartesian_offsets(policy, inputs, offsets.data()); }),
               (Failure{Code::stop_before_start, 1999}));
-    // A null list's bounds are not what is wrong.
+    // The bounds of a null list are never an error.
     DeviceArray<std::int64_t> other_starts(Positions(kLists, 9), 0);
     DeviceArray<std::int64_t> other_stops(Positions(kLists, 8), 0);
     DeviceArray<std::uint8_t> valid(Bytes(kLists, 0), 0);
@@ -407,7 +408,7 @@ TEST_F(GpuTest, AGraphReplaysCombinationsWhoseStatusStaysOnTheDevice) {
         cartesian_async(policy.with_workspace(other), copied, nullptr, of_products.pointers.data(), products.total(),
                         status.data() + 1);
         combinations_async(policy, view, lists.back(), positions, true, offsets.data(), nullptr, 0, status.data() + 2);
-        // The graph has its own.
+        // The graph has its own copy.
         std::ranges::fill(pointers, nullptr);
         std::ranges::fill(copied, CartesianInput{});
       });

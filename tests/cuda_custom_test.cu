@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_custom_test.cu: operators and element types of a user's own on a GPU, none of which commute.
+// tests/cuda_custom_test.cu: a user's custom operators and element types on a GPU; most of them do not commute.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,8 @@ namespace {
 using tests::DeviceArray;
 using tests::GpuTest;
 
-/// A string of bytes, as its ends: "first ⊕ last" keeps the first byte of the left and the rest of the right.
+/// A string of bytes, represented by its ends. "first ⊕ last" keeps the first byte of the left operand and the
+/// remaining bytes of the right.
 template <int kBytes>
 struct Ends {
   unsigned char byte[kBytes];
@@ -111,7 +112,7 @@ TEST_F(GpuTest, ElementsOfUpTo32BytesAreScannedInOrder) {
 
 // ---- Results that are wider than the elements.
 
-/// Ends that begin as a narrower element.
+/// Ends that are converted from a narrower element.
 template <int kBytes>
 struct Widened : Ends<kBytes> {
   Widened() = default;
@@ -212,12 +213,13 @@ TEST_F(GpuTest, RunningMomentsAreOfEveryPrefix) {
 // ---------------------------------------------------------------------------------------------------- operators
 
 // [guide: device alone]
-/// Saturating addition, on the device alone.
+/// Saturating addition; only device code can call it.
 struct DeviceOnly {
   __device__ unsigned operator()(unsigned a, unsigned b) const { return a + b < a ? ~0U : a + b; }
 };
 
-/// The same as a lambda; not in a test's body, which is a private function. Returns the sum of 100 elements and 5.
+/// The same operator as a lambda. It is not in a test's body, which is a private function. Returns the sum of 100
+/// elements and 5.
 unsigned scan_with_lambda(const unsigned* from, std::int64_t n, unsigned* to) {
   const auto saturating = [] __device__(unsigned a, unsigned b) -> unsigned { return a + b < a ? ~0U : a + b; };
   inclusive_scan(gpu::Policy{}.with_rung("cuda.lookback"), from, n, to, saturating);
@@ -259,14 +261,14 @@ TEST_F(GpuTest, CudasOperatorsAreTheLibrarys) {
   const std::vector<double> in(static_cast<std::size_t>(n), 0.5);
   DeviceArray<double> from(in, 0);
   DeviceArray<double> to(n);
-  // Known operators on known types are the compiled kernels, which alone run cuda.cub.
+  // Known operators on known types use the compiled kernels. Only these include cuda.cub.
   inclusive_scan(gpu::Policy{}.with_rung("cuda.cub"), from.data(), n, to.data(), ::cuda::std::plus<>{});
   tests::require(cudaDeviceSynchronize());
   EXPECT_EQ(to.values().back(), 0.5 * static_cast<double>(n));
   EXPECT_EQ(reduce(gpu::Policy{}, from.data(), n, 1.0, ::cuda::minimum<>{}).value, 0.5);
 }
 
-/// A pair of counters, which is added by the host's std::plus too.
+/// A pair of counters, which the host's std::plus can also add.
 struct Pair {
   int a;
   int b;
@@ -284,7 +286,7 @@ TEST_F(GpuTest, StandardOperatorsRunOnTypesOfTheUsers) {
   EXPECT_EQ(reduce(gpu::Policy{}, from.data(), n, Pair{}, ::cuda::std::plus<>{}).value.b, 2 * n);
 }
 
-/// Keeps the larger key, of equal ones the larger value: it commutes, and declares it.
+/// Keeps the larger key; of equal keys, the larger value. It commutes, and declares that.
 struct Best {
   int key;
   int value;
@@ -305,7 +307,7 @@ inline constexpr bool is_commutative<TakeBest, Best> = true;
 namespace {
 
 static_assert(is_commutative<Add, float> && is_commutative<std::plus<>, int> && !is_commutative<Compose, Affine<int>>);
-static_assert(!is_commutative<Mul, Pair>);  // a product of matrices, say
+static_assert(!is_commutative<Mul, Pair>);  // for example, a product of matrices
 
 TEST_F(GpuTest, OperatorsMaySayThatTheyCommute) {
   std::mt19937_64 random(3);
@@ -327,7 +329,7 @@ TEST_F(GpuTest, OperatorsMaySayThatTheyCommute) {
 
 // -------------------------------------------------------------------------------------------------------------- lists
 
-/// Lists of every class of lengths that kernels tell apart: of a lane, of eight, of a warp, in pieces, and many pieces.
+/// Lists of every class of lengths that kernels distinguish: one lane, eight lanes, a warp, one tile, and many tiles.
 std::vector<std::int64_t> lengths_of_every_class(std::mt19937_64& random) {
   std::vector<std::int64_t> lengths;
   for (const std::int64_t border : {8, 64, 2048, 16384, 3 * 16384}) {
@@ -348,7 +350,7 @@ struct GivenLists {
   std::vector<std::int64_t> stops;
   std::int64_t elements;
 };
-/// One after the other, after `before` elements.
+/// Lists that are adjacent, after `before` elements.
 GivenLists adjacent_lists(const std::vector<std::int64_t>& lengths, std::int64_t before) {
   GivenLists lists;
   std::int64_t at = before;
@@ -361,7 +363,7 @@ GivenLists adjacent_lists(const std::vector<std::int64_t>& lengths, std::int64_t
   return lists;
 }
 
-/// Lists and elements may be null: bytes, or none.
+/// Lists and elements may be null: by bytes, or none.
 template <class T, class In, class Op>
 std::vector<T> folded(const GivenLists& lists, const std::vector<In>& content, const T& init, Op op,
                       const std::vector<std::uint8_t>& list_is_valid, const std::vector<std::uint8_t>& is_valid) {
@@ -416,7 +418,7 @@ void check_lists(Op op) {
                    mask);
   expect_same(to.values(), folded(lists, content, init, op, list_is_valid, is_valid), "nulls");
 
-  // In another order, some of them overlapping, so that long ones may have no room for their pieces.
+  // In another order. Some of them overlap, so there may be no buffer for the tiles of long lists.
   for (std::size_t i = 1; i < lists.starts.size(); i += 2) {
     const std::size_t other = random() % lists.starts.size();
     lists.starts[i] = lists.starts[other];
@@ -510,7 +512,7 @@ TEST_F(GpuTest, FoldsOfListsThatDoNotWaitSayHowTheyEnded) {
   EXPECT_EQ(status.values()[0].code, Code::stop_before_start);
   try {
     segmented_reduce(gpu::Policy{}, between, from.data(), lists.elements, to.data(), one, Multiply{});
-    ADD_FAILURE() << "a bad list was let pass";
+    ADD_FAILURE() << "an invalid list was not reported";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::stop_before_start);
     EXPECT_EQ(error.index(), 6);
@@ -542,7 +544,7 @@ TEST_F(GpuTest, RunsOfEqualKeysAreFoldedInOrder) {
   EXPECT_EQ(out_keys.values().back(), keys.back());
 }
 
-/// A lambda of the device alone; not in a test's body, which is a private function.
+/// A lambda that only device code can call; it is not in a test's body, which is a private function.
 void fold_with_lambda(const Lists& lists, const unsigned* from, std::int64_t n, unsigned* to) {
   const auto saturating = [] __device__(unsigned a, unsigned b) -> unsigned { return a + b < a ? ~0U : a + b; };
   segmented_reduce(gpu::Policy{}, lists, from, n, to, 5U, saturating);
@@ -573,7 +575,8 @@ TEST_F(GpuTest, OperatorsOnListsMayBeLambdasOfTheDevice) {
 
 // ----------------------------------------------------------------------------------------------------- workspaces
 
-/// The workspace's next launches have the last tags before these begin again. The words hold what launches with the first tags left.
+/// Sets the workspace's tag counter close to its end, so that the next launches use the last tags and then the first
+/// ones again. The workspace still contains the words of launches with the first tags.
 void set_epoch(gpu::Workspace& workspace, unsigned epoch) {
   auto* const control = static_cast<gpu::detail::Control*>(workspace.kept());
   tests::copy_in(&control->epoch, &epoch, sizeof epoch);
@@ -616,7 +619,7 @@ TEST_F(GpuTest, TagsBeginAgain) {
     };
     for (int run = 0; run < 3; ++run) ASSERT_TRUE(scan(n)) << rung;  // leaves words with tags 1, 2, 3
     set_epoch(workspace, kLast - 3);
-    // Short ones in between leave the other words as they are.
+    // Short scans in between do not change the other words.
     for (int run = 0; run < 8; ++run) ASSERT_TRUE(scan(run % 2 == 0 ? 100'003 : n)) << rung << " run " << run;
     EXPECT_LT(epoch_of(workspace), 8U) << rung;
     set_epoch(workspace, kLast - 2);
@@ -631,7 +634,7 @@ TEST_F(GpuTest, TagsBeginAgain) {
   }
 }
 
-/// One piece of device memory, made beforehand. It holds anything at first, and again as soon as it is given back.
+/// One block of device memory, allocated in advance. Its bytes are arbitrary at first, and again when it is returned.
 class DirtyMemory final : public gpu::MemoryResource {
  public:
   explicit DirtyMemory(std::int64_t bytes) : memory_(bytes) {}
@@ -644,7 +647,7 @@ class DirtyMemory final : public gpu::MemoryResource {
   DeviceArray<std::byte> memory_;
 };
 
-/// Holds a stream up until it is let go.
+/// Blocks a stream until it is released.
 class Held {
  public:
   explicit Held(cudaStream_t stream) {
@@ -669,7 +672,7 @@ TEST_F(GpuTest, AWorkspaceIsClearedBeforeAndFreedAfterTheCallsOfAnotherStream) {
       const auto policy = gpu::Policy{}.with_stream(calls).with_rung(rung);
       const auto size = gpu::scan_workspace<int, int>(policy, n);
       DirtyMemory memory(size.kept);
-      inclusive_scan(policy, from.data(), n, to.data());  // loads the kernel, for which the device must not be held up
+      inclusive_scan(policy, from.data(), n, to.data());  // loads the kernel: the device must not be blocked then
       tests::require(cudaDeviceSynchronize());
       to.poison();
       Held clears(clearing);
@@ -695,7 +698,7 @@ TEST_F(GpuTest, ACapturedCallWaitsForAWorkspaceOfTheDefaultStream) {
   const std::vector<int> in(n, 1);
   DeviceArray<int> from(in, 0);
   DeviceArray<int> to(n);
-  cudaStream_t blocking = nullptr;  // during its capture nothing can be put into the default stream
+  cudaStream_t blocking = nullptr;  // during its capture no work may be enqueued in the default stream
   tests::require(cudaStreamCreate(&blocking));
   const auto size = gpu::scan_workspace<int, int>({}, n);
   DirtyMemory memory(size.kept);
@@ -738,7 +741,7 @@ TEST_F(GpuTest, AWorkspaceServesOneKindOfCall) {
       call();
     } catch (const Error& error) {
       return error.code() == Code::invalid_argument &&
-             std::string(error.what()).find("a workspace of its own") != std::string::npos;
+             std::string(error.what()).find("use a separate workspace") != std::string::npos;
     }
     return false;
   };
@@ -763,7 +766,8 @@ __global__ void write_first_word(unsigned* out, int words) {
   *out = shared[0];
 }
 
-// As after a reset of the device, when what was allowed is no more: the launch fails at first, which nobody may see.
+// The state after a reset of the device: attributes that were allowed are lost. The launch fails at first, and no
+// caller may see that error.
 TEST_F(GpuTest, AFailureThatIsHandledLeavesNoErrorBehind) {
   struct Key {};
   constexpr int kBytes = 64 << 10;
@@ -817,7 +821,7 @@ TEST_F(GpuTest, TheCallersErrorStaysTheCallers) {
   DeviceArray<T> to(n);
   for (const std::int64_t count : {std::int64_t{100}, n}) {
     for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
-      // The first launch of a kernel asks for shared memory, over which the runtime forgets.
+      // The first launch of a kernel requests shared memory, and this call clears the runtime's last error.
       inclusive_scan(gpu::Policy{}.with_rung(rung), from.data(), count, to.data(), KeepEnds{});
       (void)cudaSetDevice(9999);
       EXPECT_NO_THROW(inclusive_scan(gpu::Policy{}.with_rung(rung), from.data(), count, to.data(), KeepEnds{}));
@@ -828,7 +832,7 @@ TEST_F(GpuTest, TheCallersErrorStaysTheCallers) {
   }
 }
 
-/// A program may reset its device: the next context starts from nothing.
+/// A program may reset its device: the next context starts without any state.
 void scan_after_reset() {
   const std::int64_t n = 1 << 20;
   int right = 0;
@@ -855,7 +859,7 @@ TEST_F(GpuTest, AScanRunsAfterTheDeviceWasReset) {
 
 __global__ void trap() { __trap(); }
 
-/// After a fault in any kernel the device is lost to the process: every call reports it, and none hangs or crashes.
+/// After a fault in any kernel the process has lost the device: every call reports it, and none hangs or crashes.
 void use_lost_device() {
   const std::int64_t n = 1000;
   DeviceArray<std::int64_t> in(n);

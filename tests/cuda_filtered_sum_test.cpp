@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_filtered_sum_test.cpp: every CUDA rung of the ladder against the reference, and what calls refuse.
+// tests/cuda_filtered_sum_test.cpp: every CUDA rung of the ladder is compared with the reference, and what calls
+// refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -27,15 +28,15 @@ using tests::require;
 using tests::RowPattern;
 using tests::Rows;
 
-// Around a warp, a unit (128 rows), a block of 256 and of 512, a tile (512), and so many that every warp of an H200 has
-// several tiles (4224 warps: 2162688 rows).
+// Sizes around a warp, a work unit (128 rows), a block of 256 and of 512, and a tile (512). The largest size gives
+// every warp of an H200 several tiles (4224 warps: 2162688 rows).
 constexpr std::int64_t kSizes[] = {0,    1,    2,    3,    4,     5,     31,     33,      127,     128,    129,
                                    131,  132,  255,  256,  257,   511,   512,    513,     515,     516,    640,
                                    1023, 1025, 4095, 4097, 65537, 70001, 262145, 2162688, 2162701, 6001215};
 
 std::vector<RungInfo> rungs() { return tests::rungs_of("filtered-sum", Backend::cuda); }
 
-/// The columns on the device, at some distance from a 256-byte boundary, each at another one.
+/// The columns on the device, each at a different distance from a 256-byte boundary.
 struct OnDevice {
   OnDevice(const Rows& rows, std::int64_t misaligned)
       : count(rows.count()),
@@ -51,7 +52,7 @@ struct OnDevice {
   DeviceArray<std::int64_t> price;
 };
 
-/// Memory of the host that kernels can read.
+/// Host memory that kernels can read.
 template <class T>
 class PinnedArray {
  public:
@@ -93,8 +94,8 @@ TEST_F(CudaFilteredSum, EverySizePatternLimitAndAlignmentMatchesTheReference) {
 }
 
 TEST_F(CudaFilteredSum, EveryRowAloneCounts) {
-  // In front of a 16-byte boundary, in every lane and place of a unit, in the rows after the last unit: nothing is left
-  // out.
+  // The kept rows are in front of a 16-byte boundary, in every lane and place of a work unit, and after the last unit.
+  // No row may be left out.
   const std::int64_t n = 1300;
   Rows rows;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -115,7 +116,8 @@ TEST_F(CudaFilteredSum, EveryRowAloneCounts) {
 }
 
 TEST_F(CudaFilteredSum, EveryShareOfRowsIsCounted) {
-  // Units of which nothing is kept, few rows, as many as just do or do not go through the queue, and all.
+  // Work units without kept rows, with few rows, with row counts just below and above the queue's limit, and with all
+  // rows.
   const Rows rows = make_rows(RowPattern::lineitem, 300007, 3);
   OnDevice columns(rows, 2);
   for (std::uint32_t limit = 1; limit <= 10001; limit += 1 + limit / 12) {
@@ -178,7 +180,7 @@ TEST_F(CudaFilteredSum, AGraphReplaysSumsIntoDeviceMemory) {
 
 TEST_F(CudaFilteredSum, AGraphSumsAsManyRowsAsAreInDeviceMemory) {
   const Rows rows = make_rows(RowPattern::lineitem, 3000017, 2);
-  OnDevice columns(rows, 1);  // the first 16-byte boundary of the keys is past the first three rows
+  OnDevice columns(rows, 1);  // the first 16-byte boundary of the keys is after the first three rows
   DeviceArray<std::int64_t> out(1);
   DeviceArray<std::int64_t> length(1);
   const tests::OwnStream stream;

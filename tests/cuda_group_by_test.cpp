@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_group_by_test.cpp: groups on a GPU against those of the CPU: every rung, types of keys and values, operators, patterns of
-// keys, counts, bits of float sums from run to run, memory, capacity and errors.
+// tests/cuda_group_by_test.cpp: groups on a GPU are compared with the CPU's. Cases: every rung, types of keys and
+// values, operators, patterns of keys, counts, bits of float sums from run to run, memory, capacity and errors.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ using tests::GpuTest;
 using tests::Keys;
 using tests::keys_of;
 
-/// Sums of such values are exact in any order, and fit.
+/// Sums of these values are exact in any order, and do not overflow.
 template <class T>
 std::vector<T> small_values(std::int64_t n) {
   std::vector<T> values(static_cast<std::size_t>(n));
@@ -44,7 +44,7 @@ std::vector<T> small_values(std::int64_t n) {
 
 constexpr std::int64_t kSizes[] = {0, 1, 255, 257, 2047, 2049, 70'001, 300'007};
 
-/// Every rung that takes the call, and what the API runs; with counts and without.
+/// Checks every rung that supports the call, and the API's choice; with counts and without.
 template <class Key, class In, class Out, class Op>
 void check(const std::vector<Key>& keys, const std::vector<In>& values, std::type_identity<Out>, Op op) {
   const std::int64_t n = std::ssize(keys);
@@ -70,7 +70,7 @@ void check(const std::vector<Key>& keys, const std::vector<In>& values, std::typ
                      ? group_by(policy, on_device.data(), content.data(), n, out_keys.data(), out.data(), counts.data(),
                                 capacity, op)
                      : group_by(policy, on_device.data(), content.data(), n, out_keys.data(), out.data(), capacity, op);
-      } catch (const Error& error) {  // the simple rungs have few types
+      } catch (const Error& error) {  // the simple rungs support few types
         ASSERT_EQ(error.code(), Code::unsupported) << error.what();
         ASSERT_FALSE(rung.id.empty() || rung.id == "cuda.sort" || rung.id == "cuda.adaptive") << error.what();
         continue;
@@ -182,18 +182,18 @@ TEST_F(CudaGroupBy, ThreadsGroupAtTheSameTime) {
 }
 
 TEST_F(CudaGroupBy, ThatHaveAnEmptySlotsKeyAreGroups) {
-  constexpr std::uint64_t kNoKey = 0x9E37'79B9'7F4A'7C15;  // of problems/keys/group_by/device_table.cuh
+  constexpr std::uint64_t kNoKey = 0x9E37'79B9'7F4A'7C15;  // from problems/keys/group_by/device_table.cuh
   for (const std::int64_t n : {std::int64_t{7}, std::int64_t{70'001}}) {
     auto keys = keys_of<std::uint64_t>(Keys::few, n);
     check(std::vector<std::uint64_t>(keys.size(), kNoKey), small_values<double>(n), std::type_identity<double>{}, add);
     for (std::size_t i = 0; i < keys.size(); i += 3) keys[i] = kNoKey;
     check(keys, small_values<double>(n), std::type_identity<double>{}, add);
-    for (std::size_t i = 1; i < keys.size(); i += 3) keys[i] = i;  // too many for tables of blocks
+    for (std::size_t i = 1; i < keys.size(); i += 3) keys[i] = i;  // too many keys for tables of blocks
     check(keys, small_values<std::int64_t>(n), std::type_identity<std::int64_t>{}, add);
   }
 }
 
-/// What a checked call of the API comes to.
+/// The result of a checked call of the API.
 template <class In>
 void check_sums(const std::vector<std::int64_t>& keys, const std::vector<In>& values) {
   const std::int64_t n = std::ssize(keys);
@@ -219,7 +219,7 @@ TEST_F(CudaGroupBy, CheckedSumsOfManyRowsAreThoseThatFit) {
     std::vector<std::int32_t> extremes(keys.size(), std::numeric_limits<std::int32_t>::min());
     check_sums(keys, extremes);
   }
-  // All rows of two keys; the sums fit, though not those of their first rows.
+  // All rows have one of two keys. The sums fit, but those of their first rows do not.
   std::vector<std::int64_t> keys(static_cast<std::size_t>(n));
   std::vector<std::int64_t> values(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -327,7 +327,7 @@ TEST_F(CudaGroupBy, SaysHowMuchMemoryIsNeededBeforeAnythingIsWritten) {
   const auto group = [&] {
     group_by(gpu::Policy{}, on_device.data(), content.data(), n, out_keys.data(), out.data(), groups);
   };
-  // 20 bytes a row are 680 MB: 300 are left, enough to find out how many groups there are.
+  // 20 bytes per row are 680 MB; 300 MB are left, which is enough to determine the number of groups.
   tests::require(cudaMemPoolTrimTo(gpu::pool_of(0), 0));
   std::size_t free = 0;
   std::size_t total = 0;
@@ -336,7 +336,7 @@ TEST_F(CudaGroupBy, SaysHowMuchMemoryIsNeededBeforeAnythingIsWritten) {
   tests::require(cudaMalloc(&rest, free - (std::size_t{300} << 20)));
   try {
     group();
-    ADD_FAILURE() << "there is memory enough";
+    ADD_FAILURE() << "there is enough memory";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::device_memory);
     EXPECT_NE(std::string(error.what()).find("group_by of 33554432 rows and about"), std::string::npos) << error.what();

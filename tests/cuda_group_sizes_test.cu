@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_group_sizes_test.cu: groups on a GPU by their number: tables that turn out too small, three passes of the sort by parts,
-// rows past 2^31; keys are made and results checked on the device.
+// tests/cuda_group_sizes_test.cu: groups on a GPU by their number: tables that are too small, three passes of the sort
+// by partitions, more than 2^31 rows. Keys are made, and results are checked, on the device.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,9 +17,9 @@ using impl::group_by::own_index;
 using tests::DeviceArray;
 using tests::require;
 
-/// Another key for each of the first `groups` rows, and from there on the same again.
+/// Each of the first `groups` rows has a different key; later rows repeat these keys.
 __device__ std::int32_t key_of(std::int64_t row, std::int64_t groups) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(row % groups) * 0x9E3779B1U);  // odd: no two alike
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(row % groups) * 0x9E3779B1U);  // odd: no two are equal
 }
 
 __global__ void make_rows(std::int64_t n, std::int64_t groups, std::int32_t* keys, float* values) {
@@ -38,7 +38,7 @@ __global__ void find_wrong(std::int64_t n, std::int64_t groups, const std::int32
   atomicMin(lowest, static_cast<unsigned long long>(g));
 }
 
-/// Sums of ones, which floats hold exactly.
+/// Checks sums of ones, which floats store exactly.
 void check(std::int64_t n, std::int64_t groups) {
   SCOPED_TRACE(std::to_string(n) + " rows of " + std::to_string(groups) + " groups");
   DeviceArray<std::int32_t> keys(n);
@@ -55,7 +55,7 @@ void check(std::int64_t n, std::int64_t groups) {
   find_wrong<<<impl::group_by::grid_of(groups, {}).blocks, impl::group_by::kThreads>>>(
       n, groups, out_keys.data(), sums.data(), counts.data(), lowest.data());
   require(cudaGetLastError());
-  EXPECT_EQ(lowest.values()[0], ~0ULL) << "the first group that is wrong";
+  EXPECT_EQ(lowest.values()[0], ~0ULL) << "the first wrong group";
 }
 
 using CudaGroupSizes = tests::GpuTest;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_guide_cub_test.cu: the examples of docs/guide/for_cub.md: CUB and upsweep come to the same.
+// tests/cuda_guide_cub_test.cu: the examples of docs/guide/for_cub.md: CUB and upsweep must produce the same results.
 //
-// The guide shows what is between `// [name]` and `// [end]`.
+// The guide shows the code between `// [name]` and `// [end]`.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace {
 using upsweep::tests::require;
 
 // [twice]
-/// Calls CUB for how many bytes it needs, and again with so many.
+/// Calls CUB to get the number of bytes that it needs, and again with memory of this size.
 template <class Call>
 void twice(Call call) {
   void* temporary = nullptr;
@@ -283,7 +283,7 @@ TEST_F(GuideCub, Groups) {
     return cub::DeviceReduce::ReduceByKey(temporary, bytes, sorted_keys, their_keys, sorted, theirs, count,
                                           cuda::std::plus<>{}, n, stream);
   });
-  // upsweep: groups in the order in which they come
+  // upsweep: groups in the order of their first key
   const auto grouped = upsweep::group_by(policy, x, keys, n, our_keys, ours, n);
   // [end]
   ASSERT_EQ(values(count, 1)[0], grouped.groups);
@@ -335,11 +335,11 @@ TEST_F(GuideCub, SelectFlagged) {
 
 TEST_F(GuideCub, PartitionFlagged) {
   // [partition]
-  // CUB: the others come in reverse order
+  // CUB: the other elements are in reverse order
   twice([&](void* temporary, std::size_t& bytes) {
     return cub::DevicePartition::Flagged(temporary, bytes, x, flags, theirs, count, n, stream);
   });
-  // upsweep: the others keep their order
+  // upsweep: the other elements keep their order
   const upsweep::SelectColumn column(x, n, ours, n);
   const std::int64_t kept = upsweep::partition(policy, upsweep::Mask::bytes(flags, n), column);
   // [end]
@@ -350,7 +350,7 @@ TEST_F(GuideCub, PartitionFlagged) {
 }
 
 TEST_F(GuideCub, ListsAreCopiedInAnotherOrder) {
-  // Each list's place in x, the last list first; and as CUB wants it, as pointers.
+  // The position of each list in x, the last list first; also as pointers, which CUB requires.
   const auto bounds = values(offsets, lists + 1);
   const std::vector<std::int64_t> first(bounds.rbegin() + 1, bounds.rend());
   const std::vector<std::int64_t> last(bounds.rbegin(), bounds.rend() - 1);
@@ -371,11 +371,11 @@ TEST_F(GuideCub, ListsAreCopiedInAnotherOrder) {
   const std::int64_t* const stops = array(last);
   require(cudaDeviceSynchronize());
   // [pack]
-  // CUB: a pointer from, a pointer to and a length for each list, which somebody has to compute
+  // CUB: a source pointer, a target pointer and a length for each list; the caller must compute them
   twice([&](void* temporary, std::size_t& bytes) {
     return cub::DeviceCopy::Batched(temporary, bytes, sources, targets, sizes, lists, stream);
   });
-  // upsweep: where each list starts and stops in x; writes the new offsets too
+  // upsweep: the start and stop of each list in x; it also writes the new offsets
   const auto permuted = upsweep::Lists::by_bounds(starts, stops, lists);
   upsweep::pack(policy, permuted, our_longs, upsweep::PackColumn(x, n, ours, n));
   // [end]

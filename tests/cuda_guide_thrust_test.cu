@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_guide_thrust_test.cu: the examples of docs/guide/for_thrust.md: Thrust and upsweep come to the same.
+// tests/cuda_guide_thrust_test.cu: the examples of docs/guide/for_thrust.md: Thrust and upsweep must produce the same
+// results.
 //
-// The guide shows what is between `// [name]` and `// [end]`.
+// The guide shows the code between `// [name]` and `// [end]`.
 #include <gtest/gtest.h>
 #include <thrust/binary_search.h>
 #include <thrust/copy.h>
@@ -120,7 +121,7 @@ TEST_F(GuideThrust, Reduce) {
   // [reduce]
   // Thrust: in the type of the initial value
   const std::int64_t sum = thrust::reduce(on, x, x + n, std::int64_t{0});
-  // upsweep: too
+  // upsweep: also in the type of the initial value
   const std::int64_t same = upsweep::reduce(policy, x, n, std::int64_t{0});
   // [end]
   EXPECT_EQ(sum, same);
@@ -153,7 +154,7 @@ TEST_F(GuideThrust, StablePartition) {
   // [stable partition]
   // Thrust
   thrust::stable_partition_copy(on, x, x + n, flags, theirs, theirs + kept, cuda::std::identity{});
-  // upsweep: returns how many are kept
+  // upsweep: returns the number of kept elements
   const upsweep::SelectColumn column(x, n, ours, n);
   const std::int64_t same = upsweep::partition(policy, upsweep::Mask::bytes(flags, n), column);
   // [end]
@@ -162,11 +163,11 @@ TEST_F(GuideThrust, StablePartition) {
 }
 
 TEST_F(GuideThrust, Gather) {
-  const std::int64_t* const at = parents;  // whatever there is: numbers from 0 to n - 1
+  const std::int64_t* const at = parents;  // any indices: numbers from 0 to n - 1
   // [gather]
-  // Thrust: a bad index reads other memory
+  // Thrust: an invalid index reads other memory
   thrust::gather(on, at, at + n, x, theirs);
-  // upsweep: a bad index is an error; -1 is the last element
+  // upsweep: an invalid index is an error; -1 is the last element
   upsweep::take(policy, upsweep::Indices(at, n), upsweep::SelectColumn(x, n, ours, n));
   // [end]
   expect_same(theirs, ours, n);
@@ -204,7 +205,7 @@ TEST_F(GuideThrust, Groups) {
   thrust::copy_n(on, keys, n, sorted);
   thrust::sort_by_key(on, sorted_keys, sorted_keys + n, sorted);
   const auto ends = thrust::reduce_by_key(on, sorted_keys, sorted_keys + n, sorted, their_keys, theirs);
-  // upsweep: groups in the order in which they come
+  // upsweep: groups in the order of their first key
   const auto grouped = upsweep::group_by(policy, x, keys, n, our_keys, ours, n);
   // [end]
   ASSERT_EQ(ends.first - their_keys, grouped.groups);
@@ -272,7 +273,7 @@ TEST_F(GuideThrust, Parents) {
 }
 
 TEST_F(GuideThrust, ValuesOfListsToTheirElements) {
-  const int* const weight = keys;  // one for each list, and some more
+  const int* const weight = keys;  // one weight per list, and some more
   // [broadcast]
   // Thrust
   thrust::gather(on, parents, parents + n, weight, theirs);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_large_lists_test.cpp: on a GPU, lists of content past 2^31 and 2^32 elements, masks, indices; 2^31 empty lists.
+// tests/cuda_large_lists_test.cpp: on a GPU: lists with more than 2^31 and 2^32 elements of content, masks, indices;
+// 2^31 empty lists.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -27,7 +28,7 @@ constexpr std::int64_t kPast32 = (std::int64_t{1} << 32) + 12345;
 
 using LargeGpuLists = tests::LargeGpuTest<20>;
 
-/// n bytes, zeros but for ones at some places.
+/// n bytes: zeros, with ones at some positions.
 class Bytes {
  public:
   explicit Bytes(std::int64_t n, const std::vector<std::int64_t>& ones = {}) : bytes_(n) {
@@ -136,7 +137,7 @@ TEST_F(LargeGpuLists, ABadIndexPastTheLimitOf32BitsIsNamed) {
   DeviceArray<std::int64_t> offsets(3);
   DeviceArray<std::int64_t> ends(std::vector<std::int64_t>{0, 5, kPast31}, 0);
   const SelectColumn column(static_cast<const std::uint8_t*>(content.data()), 3, out.data(), kPast31);
-  // The second list is the last two elements.
+  // The second list contains the last two elements.
   DeviceArray<std::int64_t> starts(std::vector<std::int64_t>{0, 1, 3}, 0);
   const auto call = [&] {
     return take(gpu::Policy{}, lists_at(starts, 2), 3, lists_at(ends, 2), Indices(indices.data(), kPast31),

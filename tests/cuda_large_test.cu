@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_large_test.cu: lengths past 2^31 and 2^32 through every CUDA rung that has no limit, checked on the device.
+// tests/cuda_large_test.cu: lengths above 2^31 and 2^32 with every CUDA rung that has no limit, checked on the device.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -27,7 +27,7 @@ using tests::require;
 
 using LargeGpu = tests::LargeGpuTest<60>;
 
-/// n elements without guards, every byte of them 1.
+/// n elements without guards; every byte is 1.
 template <class T>
 class Ones {
  public:
@@ -48,7 +48,7 @@ class Ones {
 
 constexpr std::uint32_t kOnes = 0x01010101;  // an int32 of such bytes
 
-/// The rungs that are left: others take minutes, one block, or lists that follow one another.
+/// The remaining rungs. The others take minutes, use one block, or need adjacent lists.
 std::vector<std::string> long_rungs(std::string_view problem) {
   const std::set<std::string_view> others{"cuda.one_thread", "cuda.turn_taking", "cuda.hillis_steele", "cuda.adjacent"};
   std::vector<std::string> ids;
@@ -69,7 +69,7 @@ __global__ void find_wrong(const T* data, std::int64_t n, std::uint64_t first, s
   }
 }
 
-/// The first index at which data is not first, first + step, …, modulo the type's range; -1 where there is none.
+/// Returns the first index at which data is not first, first + step, …, modulo the type's range; -1 if there is none.
 template <class T>
 std::int64_t first_off(const T* data, std::int64_t n, std::uint64_t first, std::uint64_t step) {
   tests::DeviceArray<unsigned long long> lowest(1);
@@ -96,7 +96,7 @@ TEST_F(LargeGpu, EveryRungWithoutALimitSumsPast32Bits) {
 
 TEST_F(LargeGpu, SinglePassesScanBytesPast33BitsExclusivelyInPlace) {
   const std::int64_t n = (std::int64_t{1} << 33) + 77;
-  Ones<std::int8_t> array(n + 1);  // misaligned by one
+  Ones<std::int8_t> array(n + 1);  // at a misaligned address, by one element
   for (const char* rung : {"cuda.lookback", "cuda.lookahead"}) {
     array.fill(1);
     exclusive_scan(gpu::Policy{}.with_rung(rung), array.data() + 1, n, array.data() + 1, std::int8_t{5});
@@ -104,7 +104,7 @@ TEST_F(LargeGpu, SinglePassesScanBytesPast33BitsExclusivelyInPlace) {
   }
 }
 
-/// On two GPUs if there are, else on one that is two members.
+/// Runs on two GPUs if there are two, otherwise on one GPU that is two members.
 TEST_F(LargeGpu, ShardsOfMoreThan31Bits) {
   const gpu::Group group({0, gpu::devices().size() > 1 ? 1 : 0});
   std::vector<std::unique_ptr<Ones<std::int8_t>>> arrays;
@@ -197,7 +197,7 @@ TEST_F(LargeGpu, OffsetsOfMoreThan31BitsOfLists) {
     tests::fill(stops.data() + bad, 0xFF, 4);
     try {
       upsweep::offsets(policy, starts.data(), stops.data(), n, offsets.data());
-      ADD_FAILURE() << rung << " missed the bad list";
+      ADD_FAILURE() << rung << " did not report the invalid list";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::stop_before_start) << rung;
       EXPECT_EQ(error.index(), bad) << rung;
@@ -212,7 +212,7 @@ TEST_F(LargeGpu, AdjacentListsPast31Bits) {
   const Ones<std::int64_t> offsets(n + 1);
   bounds.fill(0);
   const std::int64_t place = n - 3;
-  // The last four bounds: one list of kOnes·2^32 + kOnes elements, and three of none.
+  // The last four bounds: one list of kOnes·2^32 + kOnes elements, and three empty lists.
   tests::fill(bounds.data() + place, 1, 32);
   const std::int64_t total = (std::int64_t{kOnes} << 32) | kOnes;
   const auto result = upsweep::offsets(gpu::Policy{}, bounds.data(), bounds.data() + 1, n, offsets.data());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_mpi_test.cpp: the calls of mpi.hpp on ranks whose shares lie in a GPU's memory, or some of them in the host's.
+// tests/cuda_mpi_test.cpp: the calls of mpi.hpp on ranks whose shards are in a GPU's memory, or some of them in host
+// memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace {
 using tests::DeviceArray;
 using tests::require;
 
-/// Ranks take the GPUs in turn.
+/// Ranks use the GPUs in turn.
 class CudaMpi : public testing::Test {
  protected:
   void SetUp() override {
@@ -42,7 +43,7 @@ std::vector<T> numbers(std::int64_t n) {
   return all;
 }
 
-/// Where the ranks' shares begin, and the last ends: of unequal lengths, the second empty.
+/// Returns the begin of each rank's shard, and the end of the last. Lengths are unequal; the second shard is empty.
 std::vector<std::int64_t> borders(std::int64_t n) {
   const auto ranks = static_cast<std::int64_t>(World().size);
   std::vector<std::int64_t> cuts;
@@ -51,7 +52,7 @@ std::vector<std::int64_t> borders(std::int64_t n) {
   return cuts;
 }
 
-/// What this rank has of an array that all have.
+/// Returns this rank's shard of an array that all ranks have.
 template <class T>
 std::vector<T> mine(const std::vector<T>& all) {
   const std::vector<std::int64_t> cuts = borders(std::ssize(all));
@@ -59,10 +60,10 @@ std::vector<T> mine(const std::vector<T>& all) {
   return {all.begin() + cuts[rank], all.begin() + cuts[rank + 1]};
 }
 
-/// A short scan, of one block, and one of many tiles on each rank.
+/// Short scans of one block, and scans of many tiles on each rank.
 constexpr std::int64_t kLengths[] = {0, 1, 5000, 6'000'000};
 
-/// `policy` with memory of its own kind, through `run(policy, in, n, out)`; returns the outputs.
+/// Runs `run(policy, in, n, out)` with arrays in the policy's kind of memory; returns the outputs.
 template <class T, class Out, class Run>
 std::vector<Out> on_gpu(const gpu::Policy& policy, const std::vector<T>& in, const Run& run) {
   DeviceArray<T> there(in, 1);
@@ -95,7 +96,7 @@ TEST_F(CudaMpi, ScansGoOnFromRankToRank) {
     };
     EXPECT_EQ((on_gpu<std::int32_t, std::int64_t>(policy(), share, add_up)), mine(sums)) << n;
     EXPECT_EQ((on_gpu<std::int32_t, std::int32_t>(policy(), share, find_greatest)), mine(greatest)) << n;
-    // Every other rank on its CPU.
+    // Every other rank computes on its CPU.
     const bool is_on_gpu = World().rank % 2 == 0;
     const auto mixed = is_on_gpu ? on_gpu<std::int32_t, std::int64_t>(policy(), share, add_up)
                                  : on_cpu<std::int32_t, std::int64_t>(share, add_up);
@@ -142,7 +143,7 @@ TEST_F(CudaMpi, OffsetsGoOnAndABadListIsNamedByItsGlobalNumber) {
   stops[static_cast<std::size_t>(bad)] = -1;
   try {
     (void)offsets(stops);
-    FAIL() << "a list that ends before it begins";
+    FAIL() << "a list that stops before its start was not reported";
   } catch (const Error& error) {
     EXPECT_EQ(error.index(), bad);
     EXPECT_NE(std::string(error.what()).find(std::to_string(bad)), std::string::npos) << error.what();
@@ -170,7 +171,7 @@ TEST_F(CudaMpi, MemoryOfTheHostIsRefusedOnEveryRank) {
   const bool is_last = World().rank + 1 == World().size;
   try {
     (void)mpi::reduce(MPI_COMM_WORLD, policy(), is_last ? all.data() : share.data(), 1000, 0);
-    FAIL() << "memory of the host";
+    FAIL() << "host memory was not refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::invalid_argument);
     EXPECT_NE(std::string(error.what()).find("host memory"), std::string::npos) << error.what();

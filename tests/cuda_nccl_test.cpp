@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_nccl_test.cpp: shards on the ranks of an NCCL communicator: a thread for each GPU that is here.
+// tests/cuda_nccl_test.cpp: shards on the ranks of an NCCL communicator: one thread for each GPU of this machine.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 using tests::DeviceArray;
 using tests::require;
 
-/// What each rank does, in a thread of its own; the first error, or nothing.
+/// Executes `run` for each rank in a separate thread; returns the first error, or an empty string.
 std::string on_ranks(const std::function<void(int rank, ncclComm_t comm, cudaStream_t stream)>& run) {
   const int count = static_cast<int>(gpu::devices().size());
   std::vector<ncclComm_t> comms(static_cast<std::size_t>(count));
@@ -56,7 +56,7 @@ std::vector<T> random_values(std::int64_t n) {
   return all;
 }
 
-/// Rank by rank so many elements: an empty rank is among them, but not on one device.
+/// The begin of each rank's elements. One rank is empty, unless there is only one device.
 std::vector<std::int64_t> begins(std::int64_t n) {
   const auto count = static_cast<std::int64_t>(gpu::devices().size());
   std::vector<std::int64_t> all{0};
@@ -87,7 +87,7 @@ void check(std::int64_t n) {
       nccl::exclusive_scan(comm, policy, in.data(), count, out.data(), T{5});
       if (run == 0) {
         nccl::reduce_async(comm, policy, in.data(), count, sum.data(), T{5});
-      } else {  // as the standard library calls it
+      } else {  // as the standard library does
         nccl::reduce_async(comm, policy, in.data(), count, sum.data(), T{5}, std::plus<>{});
       }
       require(cudaStreamSynchronize(stream));
@@ -104,7 +104,7 @@ TEST_F(CudaNccl, RanksScanAndReduceAsOneArray) {
   check<std::int32_t>(3);
   check<std::int32_t>(2'000'003);
   check<std::int64_t>(700'001);
-  check<double>(1'000'000);  // of integers: no rounding
+  check<double>(1'000'000);  // whole numbers: no rounding
 }
 
 TEST_F(CudaNccl, AGraphReplaysCalls) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_negative_zero_test.cpp: sums of -0.0 on a GPU: of -0.0 alone they are -0.0, of nothing 0.0, for every operation and rung.
+// tests/cuda_negative_zero_test.cpp: sums of -0.0 on a GPU: a sum of only -0.0 is -0.0, a sum of nothing is 0.0, for
+// every operation and rung.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +29,8 @@ using tests::DeviceArray;
 template <class T>
 class CudaNegativeZero : public tests::GpuTest {
  protected:
-  /// call(policy) by every rung of the problem that takes it, and by the one that the API chooses; `check` looks at the outputs.
+  /// Runs call(policy) with every rung of the problem that supports it, and with the API's choice; `check` checks the
+  /// outputs.
   template <class Call, class Check>
   void by_all_rungs(const std::string& problem, Call call, Check check) {
     auto rungs = tests::rungs_of(problem, Backend::cuda);
@@ -93,7 +95,7 @@ TYPED_TEST(CudaNegativeZero, OfNoElementsIsZero) {
   EXPECT_TRUE(sum == 0 && !std::signbit(sum));
 }
 
-/// Lists of all lengths, empty ones among them, and long ones.
+/// Lists of all lengths, including empty and long ones.
 std::vector<std::int64_t> list_offsets() {
   std::vector<std::int64_t> offsets{0, 0};
   for (std::int64_t length = 0; length < 140; ++length) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_offsets_test.cpp: every CUDA rung of the ladder: offsets, the first bad list, and what calls refuse.
+// tests/cuda_offsets_test.cpp: every CUDA rung of the ladder: offsets, the first invalid list, and what calls refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -26,13 +26,14 @@ using tests::GpuTest;
 using tests::ListPattern;
 using tests::require;
 
-// Around a warp, a block (1024), a cluster (32768 lists), and whole numbers of tiles: 40 of 1920 lists (int64), 20 of 3072.
+// Sizes around a warp, a block (1024), a cluster (32768 lists), and whole numbers of tiles: 40 of 1920 lists (int64),
+// 20 of 3072.
 constexpr std::int64_t kSizes[] = {0,     1,     2,     31,    33,    1023,  1024,  1025,   32767, 32768,
                                    32769, 76799, 76800, 76801, 61439, 61440, 61441, 100003, 700001};
 
 std::vector<RungInfo> rungs() { return tests::rungs_of("offsets", Backend::cuda); }
 
-/// Rungs that take their time are spared the long arrays.
+/// Slow rungs do not run on the long arrays.
 bool is_slow(const RungInfo& rung) { return rung.id == "cuda.one_thread" || rung.id == "cuda.turn_taking"; }
 
 template <class T>
@@ -74,7 +75,7 @@ TYPED_TEST(CudaOffsets, OffsetsMatchTheReferenceAtEverySizeAndPattern) {
     for (const ListPattern pattern : tests::kListPatterns) {
       for (const std::int64_t n : kSizes) {
         if (n > 4000 && is_slow(rung)) continue;
-        // 2^40 elements a list: some millions of those leave int64.
+        // 2^40 elements per list: some millions of such lists overflow int64.
         const auto lists = tests::make_lists<TypeParam>(pattern, n);
         for (const std::int64_t misaligned : {std::int64_t{0}, 1 + n % 3}) {
           check(gpu::Policy{}.with_rung(rung.id), lists, {.before = n % 5, .misaligned = misaligned});
@@ -116,7 +117,7 @@ TYPED_TEST(CudaOffsets, TheFirstBadListIsNamed) {
         const auto at = static_cast<std::size_t>(bad);
         lists.starts[at] = 9;
         lists.stops[at] = 7;
-        if (n > 3) lists.stops[static_cast<std::size_t>(n - 2)] = 0;  // another one, mostly after it
+        if (n > 3) lists.stops[static_cast<std::size_t>(n - 2)] = 0;  // another error, usually after the first
         check(policy, lists, {});
         if constexpr (std::is_signed_v<TypeParam>) {
           lists = tests::make_lists<TypeParam>(ListPattern::packed, n);
@@ -147,7 +148,7 @@ TYPED_TEST(CudaOffsets, OffsetsThatLeaveInt64AreErrors) {
           huge.stops[static_cast<std::size_t>(i)] = kMost;
         }
         check(policy, huge, {});
-        huge.starts[static_cast<std::size_t>(n / 3)] = -kMost;  // a difference that is none
+        huge.starts[static_cast<std::size_t>(n / 3)] = -kMost;  // a difference that is not valid
         huge.stops[static_cast<std::size_t>(n / 3)] = kMost;
         check(policy, huge, {});
       }
@@ -348,7 +349,7 @@ TEST_F(GpuTest, NoMemoryIsHeldAfterAnError) {
 }
 
 TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheOffsets) {
-  // Lists that lie one after the other, which every rung takes. The first begins at 0: so their bounds are the offsets.
+  // Adjacent lists, which every rung supports. The first begins at 0, so the bounds are the offsets.
   const std::int64_t n = 5000;
   std::vector<std::int64_t> expected(static_cast<std::size_t>(n + 1));
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = static_cast<std::int64_t>(3 * i);
@@ -384,7 +385,7 @@ TEST_F(GpuTest, OffsetsSayWhatIsWrong) {
     tests::copy_in(bounds.data() + 42, &early, sizeof early);
     DeviceArray<std::int64_t> ones(host, 0);
     upsweep::offsets(gpu::Policy{}, ones.data(), bounds.data(), 100, offsets.data());
-    FAIL() << "a list that stops before it starts passed";
+    FAIL() << "a list that stops before its start was not reported";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "list 42 is invalid: stop (0) < start (1)");
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_pack_test.cpp: every CUDA rung of the pack ladder: lists in order, permuted and overlapping, columns, errors.
+// tests/cuda_pack_test.cpp: every CUDA rung of the pack ladder: lists in order, permuted and overlapping, columns,
+// errors.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -36,13 +37,14 @@ using Pattern = upsweep::ListPattern;
 constexpr Pattern kPatterns[] = {Pattern::poisson,   Pattern::fixed3,    Pattern::fixed32,
                                  Pattern::fixed1000, Pattern::zero_to_4, Pattern::empty,
                                  Pattern::one,       Pattern::giants,    Pattern::pareto};
-// Around a warp, lists of a block (256, 1024), a tile of results and a chunk of lists (4096), lists that a tile searches (2048).
+// Sizes around a warp, a block's lists (256, 1024), and a tile of results and of lists (4096). Also around the lists
+// that a tile searches (2048).
 constexpr std::int64_t kSizes[] = {0,    1,    2,    31,   33,   1023,  1024,  1025,
                                    2047, 2049, 4095, 4096, 4097, 12289, 70001, 300007};
 
 std::vector<RungInfo> rungs() { return tests::rungs_of("pack", Backend::cuda); }
 
-/// Lists that hold all of their elements.
+/// Lists that keep all of their elements.
 Selection whole(Selection given) {
   given.mask.assign(given.mask.size(), true);
   return given;
@@ -60,7 +62,7 @@ std::ostream& operator<<(std::ostream& out, const Case& how) {
              << " bytes, misaligned by " << how.misaligned_bytes;
 }
 
-/// By every rung, and by the one that the API chooses; CUB's refuses elements at odd addresses.
+/// Checks every rung, and the API's choice; CUB's rung refuses elements at odd addresses.
 template <class T>
 void check_rungs(const Selection& given, const Case& how) {
   const impl::select::ExpectedSelection expected = given.expected();
@@ -91,7 +93,7 @@ void check_rungs(const Selection& given, const Case& how) {
     EXPECT_EQ(column.complaint(expected.positions), "") << id << ' ' << how;
     EXPECT_EQ(other.complaint(expected.positions), "") << id << ' ' << how;
 
-    // The same in two steps, to offsets that begin elsewhere.
+    // The same result in two steps, with offsets that begin at another value.
     DeviceArray<std::int64_t> again(given.lists() + 1);
     EXPECT_EQ(pack_offsets(policy, lists.view(), given.content(), again.data()).total, total) << id << ' ' << how;
     std::vector<std::int64_t> moved = again.values();
@@ -115,7 +117,8 @@ TYPED_TEST(CudaPack, ListsInOrderMatchTheReference) {
   for (const Pattern pattern : kPatterns) {
     for (const std::int64_t n : kSizes) {
       ++turn;
-      // Gaps before, after and, where lists are given by starts and stops, in front of every list but the first.
+      // Gaps before and after the lists. If lists are given by starts and stops, also in front of every list except the
+      // first.
       const Selection given = whole(adjacent_lists(pattern, n, 0, turn % 4 == 0 ? turn % 77 : 0, turn % 2 * 5));
       SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n);
       check_rungs<TypeParam>(given, {.by_offsets = turn % 2 == 0, .misaligned = turn % 7, .size = 1 << (turn % 5)});
@@ -129,7 +132,7 @@ TYPED_TEST(CudaPack, ListsInAnyOrderMatchTheReference) {
   for (const Pattern pattern : kPatterns) {
     for (const std::int64_t n : {1, 9, 64, 1000, 5000, 70001}) {
       for (const bool nulls : {false, true}) {
-        // Lists of everything many times would be too much.
+        // Many lists that each contain everything would be too large.
         if (pattern == Pattern::giants && n > 5000) continue;
         const Selection given = whole(shuffled(adjacent_lists(pattern, n, 0, 3, 5), nulls));
         SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n << " nulls " << nulls);
@@ -259,7 +262,7 @@ void expect_failure(const std::vector<std::int64_t>& starts, const std::vector<s
   const Lists lists = Lists::by_bounds(first.data(), second.data(), n);
   DeviceColumn column(content, 8, 0);
   std::vector<std::int64_t> lengths{0};
-  for (std::size_t i = 0; i < starts.size(); ++i) {  // where lists are good, offsets are
+  for (std::size_t i = 0; i < starts.size(); ++i) {  // while lists are valid, the offsets are valid
     const std::int64_t length = stops[i] < starts[i] || stops[i] > content ? 0 : stops[i] - starts[i];
     lengths.push_back(lengths.back() + length);
   }
@@ -504,7 +507,7 @@ TEST_F(GpuTest, PacksSayWhatIsWrong) {
 }
 
 TEST_F(GpuTest, OneWorkspaceServesAPackItsStepsAndSmallerOnes) {
-  // Of lists of 45, and of 11, blocks take 512 and 2048: each step has other needs.
+  // For lists of 45 elements, and of 11, blocks process 512 and 2048: each step has other requirements.
   for (const std::int64_t size : {45, 11}) {
     constexpr std::int64_t kLists = 1'000'000;
     const std::int64_t n = kLists * size;

@@ -22,7 +22,7 @@ namespace {
 using tests::DeviceArray;
 using tests::GpuTest;
 
-// Writes the shared memory's last word, to be sure that it is there.
+// Writes the last word of shared memory, to verify that it exists.
 constexpr const char* kSource = R"(
 struct Words { unsigned long long word[2]; };
 extern "C" __global__ void touch(Words words) {
@@ -84,7 +84,8 @@ TEST_F(GpuTest, AProgramIsForItsDeviceWhicheverOneIsCurrent) {
   tests::require(cudaSetDevice(0));
 }
 
-// Others capture graphs in the mode in which nobody may do what is unsafe then, unless he says that it is not.
+// Other threads capture graphs in the mode that forbids unsafe calls in all threads, unless a thread permits them for
+// itself.
 TEST_F(GpuTest, IsMadeWhileAnotherThreadCapturesAGraph) {
   cudaStream_t stream = nullptr;
   tests::require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_query_shards_test.cpp: a query over tables on several GPUs, or on one that is several members: as over one table.
+// tests/cuda_query_shards_test.cpp: a query over tables on several GPUs, or on one GPU that is several members, must
+// give the answer of one table.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -37,7 +38,7 @@ Rows rows_of(std::int64_t n, unsigned seed) {
   return rows;
 }
 
-/// The shards of members, and all of them as one table.
+/// The shards of the members, and all of them as one table.
 struct Tables {
   Tables(const gpu::Group& group, const std::vector<std::int64_t>& counts) {
     Rows joined;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_reduce_test.cpp: every CUDA rung of the reduce ladder against a fold in order, and what calls refuse.
+// tests/cuda_reduce_test.cpp: every CUDA rung of the reduce ladder is compared with a fold in order, and what calls
+// refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +31,7 @@ using tests::GpuTest;
 using tests::Pattern;
 using tests::require;
 
-// Around a warp, its chunk (512 int32), a block's eight, and the 1056 blocks of a full grid (4325376 int32).
+// Sizes around a warp, its tile (512 int32), a block's eight tiles, and the 1056 blocks of a full grid (4325376 int32).
 constexpr std::int64_t kSizes[] = {0,    1,    2,    31,    33,    255,    511,     512,     513,
                                    4095, 4096, 4097, 65537, 70001, 999983, 4325376, 4325377, 9000011};
 
@@ -40,7 +41,7 @@ template <class T>
 class CudaReduce : public GpuTest {};
 TYPED_TEST_SUITE(CudaReduce, tests::ElementTypes);
 
-/// Integers and whole floats: exactly the fold in order. False where the rung refuses.
+/// Integers and whole floats: the result must equal the fold in order exactly. Returns false if the rung refuses.
 template <class T, class In, class Op>
 bool check(const gpu::Policy& policy, const std::vector<In>& in, T init, Op op, std::int64_t misaligned) {
   DeviceArray<In> from(in, misaligned);
@@ -59,7 +60,7 @@ bool check(const gpu::Policy& policy, const std::vector<In>& in, T init, Op op, 
   return true;
 }
 
-/// Sums of whole numbers that every order adds without rounding.
+/// Sums of whole numbers, which are exact in every order.
 template <class T>
 std::vector<T> whole_numbers(std::int64_t n) {
   if constexpr (std::is_integral_v<T>) return tests::make<T>(Pattern::random, n, 3);
@@ -88,7 +89,7 @@ TYPED_TEST(CudaReduce, EveryOperatorAndWiderSums) {
     const auto policy = gpu::Policy{}.with_rung(rung);
     for (const std::int64_t n : {1, 700, 100003, 5000011}) {
       const auto in = tests::make<TypeParam>(Pattern::random, n, 7);
-      std::vector<TypeParam> signs = in;  // whose products are exact
+      std::vector<TypeParam> signs = in;  // their products are exact
       for (TypeParam& x : signs) x = x < TypeParam{} ? static_cast<TypeParam>(-1) : TypeParam{1};
       for_each_operator<TypeParam>([&]<class Op>(Op op) {
         EXPECT_TRUE(check(policy, tests::is_exact<TypeParam, Op> ? in : signs, in[0], op, n % 2));

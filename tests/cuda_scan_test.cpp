@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_scan_test.cpp: every CUDA rung of the scan ladder against the reference, and what the GPU calls refuse.
+// tests/cuda_scan_test.cpp: every CUDA rung of the scan ladder is compared with the reference, and what the GPU calls
+// refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -36,8 +37,8 @@ using tests::GpuTest;
 using tests::Pattern;
 using tests::require;
 
-// Around a warp, a block (1024), a cluster (65536 int32), whole numbers of tiles of 25 KB (153,600 elements are 24 of int32,
-// 12 of int16, 48 of eight bytes) and several waves of them.
+// Sizes around a warp, a block (1024), a cluster (65536 int32), and whole numbers of tiles of 25 KB. 153,600 elements
+// are 24 tiles of int32, 12 of int16, 48 of eight bytes. The largest sizes need several waves of tiles.
 constexpr std::int64_t kSizes[] = {0,     1,     2,     31,    33,    255,    1023,   1024,   1025,   2049,
                                    16385, 65535, 65536, 65537, 65601, 153599, 153600, 153601, 300001, 2000003};
 
@@ -54,7 +55,7 @@ struct Case {
   std::int64_t out_misaligned = 0;
 };
 
-/// Scans on the device and compares with the reference; false where the rung refuses.
+/// Scans on the device and compares with the reference; returns false if the rung refuses.
 template <class Out, class In, class Op>
 bool check(const gpu::Policy& policy, const std::vector<In>& in, Op op, const Case& how) {
   const auto n = std::ssize(in);
@@ -97,7 +98,7 @@ TYPED_TEST(CudaScan, SumsMatchTheReferenceAtEverySizeAndPattern) {
     }
     const bool compiled_for_all = rung.id == "cuda.lookahead" || rung.id == "cuda.lookback" || rung.id == "cuda.cub";
     const bool taught = sizeof(TypeParam) >= 4 && (!std::is_unsigned_v<TypeParam>);
-    const bool may_be_missing = rung.id == "cuda.cub_newer";  // built where PyPI's CUB is
+    const bool may_be_missing = rung.id == "cuda.cub_newer";  // built only if PyPI's CUB is installed
     EXPECT_TRUE(ran == (compiled_for_all || taught) || (may_be_missing && !ran)) << rung.id;
   }
 }
@@ -107,7 +108,7 @@ TYPED_TEST(CudaScan, SinglePassesRunEveryOperator) {
     const auto policy = gpu::Policy{}.with_rung(rung);
     for (const std::int64_t n : {100, 9000, 200003, 900001}) {
       const auto any = tests::make<TypeParam>(Pattern::random, n, 7);
-      std::vector<TypeParam> signs = any;  // whose products are exact
+      std::vector<TypeParam> signs = any;  // their products are exact
       for (TypeParam& x : signs) x = x < TypeParam{} ? static_cast<TypeParam>(-1) : TypeParam{1};
       for (const bool exclusive : {false, true}) {
         const Case how{.exclusive = exclusive, .in_misaligned = 1};
@@ -276,7 +277,7 @@ TEST_F(GpuTest, AWorkspaceServesCallsOfEveryTypeAndAGraphReplaysThem) {
   });
   for (int run = 0; run < 50; ++run) {
     replay.launch(to, to_long);
-    inclusive_scan(policy, from_long.data(), n / 2, to_long.data());  // the graph's work in between is its own
+    inclusive_scan(policy, from_long.data(), n / 2, to_long.data());  // must not affect the graph's work
     require(cudaStreamSynchronize(stream));
     replay.launch(to, to_long);
     if (run % 10 != 0) continue;
@@ -291,7 +292,7 @@ TEST_F(GpuTest, AWorkspaceServesCallsOfEveryTypeAndAGraphReplaysThem) {
   require(cudaStreamSynchronize(stream));
 }
 
-/// Both single passes, on one workspace that is never cleared.
+/// Both single-pass rungs, on one workspace that is never cleared.
 TEST_F(GpuTest, SinglePassesAreRightAThousandTimesBesideOtherWork) {
   const std::int64_t n = 1500007;
   const auto in = tests::make<std::int32_t>(Pattern::random, n, 4);
@@ -314,7 +315,7 @@ TEST_F(GpuTest, SinglePassesAreRightAThousandTimesBesideOtherWork) {
   for (int run = 0; run < 2000; ++run) {
     const auto policy = (run % 2 == 0 ? lookahead : lookback).with_workspace(workspace);
     require(cudaMemsetAsync(elsewhere.data(), run, 64 << 20, other));
-    // What a scan of another type and length leaves in the workspace is not to be taken for this one's.
+    // A scan of another type and length leaves words in the workspace. They must not be mistaken for this scan's.
     inclusive_scan(policy, others.data(), 70001 + 997 * (run % 500), others.data(), max);
     require(cudaMemsetAsync(to.data(), 0x5A, static_cast<std::size_t>(n) * 4, stream));
     inclusive_scan(policy, from.data(), n, to.data());
@@ -405,7 +406,7 @@ TEST_F(GpuTest, EachOfTwoDevicesHasItsOwnMemoryAndStreams) {
     };
     EXPECT_EQ(code(second, from.data()), Code::invalid_argument);
     EXPECT_EQ(code({}, from_second.data()), Code::invalid_argument);
-    EXPECT_EQ(code(gpu::Policy{}.with_stream(stream), from.data()), Code::invalid_argument);  // of the other one
+    EXPECT_EQ(code(gpu::Policy{}.with_stream(stream), from.data()), Code::invalid_argument);  // from the other device
     EXPECT_EQ(code_of([&] { const gpu::Workspace workspace({.kept = 64}, 0, stream); }), Code::invalid_argument);
     EXPECT_EQ(code({}, from.data()), Code::ok);
   }
@@ -472,7 +473,7 @@ TEST_F(GpuTest, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { inclusive_scan(gpu::Policy{}.with_workspace(small), large.data(), many, large.data()); }),
             Code::invalid_argument);
   EXPECT_EQ(code_of([&] { const gpu::Workspace huge({.kept = std::int64_t{1} << 50}); }), Code::device_memory);
-  scan_with({});  // and none of it has broken anything
+  scan_with({});  // none of the errors has a lasting effect
   require(cudaDeviceSynchronize());
   EXPECT_EQ(to.values().back(), 1000.0F);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_segmented_reduce_test.cpp: every CUDA rung of the ladder of segmented-reduce: patterns of lists, types, bounds, misalignments,
-// operators, reducers, nulls, bad lists, graphs, workspaces, and what calls refuse.
+// tests/cuda_segmented_reduce_test.cpp: every CUDA rung of segmented-reduce: patterns of lists, types, bounds,
+// misalignments, operators, reducers, nulls, invalid lists, graphs, workspaces, and what calls refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -34,9 +34,9 @@ using tests::DeviceBooleans;
 using tests::GpuTest;
 using tests::require;
 
-// ------------------------------------------------------------------------------------------------------------------ given
+// --------------------------------------------------------------------------------------------------------------- given
 
-/// Lists on the host, one after the other or not, in so much content.
+/// Lists on the host, adjacent or not, and the length of their content.
 struct Given {
   std::string what;
   std::vector<std::int64_t> starts;
@@ -47,7 +47,7 @@ struct Given {
   [[nodiscard]] std::int64_t count() const { return std::ssize(starts); }
 };
 
-/// Between offsets, `before` elements of the content before them and `after` after them.
+/// Lists between offsets; `before` elements of the content precede them and `after` elements follow.
 Given between(std::string what, const std::vector<std::int64_t>& offsets, std::int64_t before = 0,
               std::int64_t after = 0) {
   Given given;
@@ -81,7 +81,7 @@ Given of_equal(std::int64_t length, std::int64_t n) {
                     std::vector<std::int64_t>(static_cast<std::size_t>(n / length), length), 1, 2);
 }
 
-/// Lists that end on borders of tiles and shares, one element before and one after them.
+/// Lists that end at borders of tiles and work units, one element before and one after them.
 Given at_borders(std::int64_t bytes, std::int64_t size, std::int64_t away) {
   std::vector<std::int64_t> lengths;
   for (int round = 0; round < 5; ++round) {
@@ -91,7 +91,7 @@ Given at_borders(std::int64_t bytes, std::int64_t size, std::int64_t away) {
   return of_lengths("borders of " + std::to_string(bytes) + " bytes, away " + std::to_string(away), lengths, 3, 1);
 }
 
-/// The same lists in another order, some twice and some not at all.
+/// The same lists in another order; some occur twice and some not at all.
 Given apart(Given given) {
   const Given old = given;
   std::mt19937_64 random(5);
@@ -111,7 +111,7 @@ std::vector<T> exact_values(std::int64_t n) {
   return tests::make<T>(tests::Pattern::random, n, 7);
 }
 
-/// The same of products: of floats powers of two around 1.
+/// Elements whose products are exact in any order: floats are powers of two around 1.
 template <class T>
 std::vector<T> exact_factors(std::int64_t n) {
   if constexpr (std::is_integral_v<T>) return exact_values<T>(n);
@@ -124,7 +124,7 @@ std::vector<T> exact_factors(std::int64_t n) {
   return values;
 }
 
-/// Elements that are often equal and often zero, of either sign; of floats some are NaN.
+/// Elements that are often equal and often zero, of either sign. Some floats are NaN.
 template <class T>
 std::vector<T> few_values(std::int64_t n) {
   std::mt19937 random(17);
@@ -146,9 +146,9 @@ bool same_bits(const T& a, const T& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
-// ----------------------------------------------------------------------------------------------------------- on the device
+// ------------------------------------------------------------------------------------------------------- on the device
 
-/// Lists on the device, with bounds of a type, each array at a distance from where it would be aligned.
+/// Lists on the device, with bounds of a given type. Each array is at a distance from an aligned address.
 template <class Bound>
 class DeviceLists {
  public:
@@ -175,14 +175,14 @@ class DeviceLists {
   DeviceArray<Bound> stops_;
 };
 
-/// The top rung, and every one by its name.
+/// The top rung, and every rung by its name.
 std::vector<std::string> rungs() {
   std::vector<std::string> ids{""};
   for (const auto& rung : tests::rungs_of("segmented-reduce", Backend::cuda)) ids.emplace_back(rung.id);
   return ids;
 }
 
-/// Runs every rung that takes the call, call(policy, out), and compares its results.
+/// Runs every rung that supports the call, call(policy, out), and compares its results.
 template <class Out, class Call>
 void check_rungs(const Given& given, const std::vector<Out>& expected, std::int64_t misaligned, Call call) {
   int ran = 0;
@@ -235,7 +235,7 @@ void check_folds(const Given& given, const std::vector<In>& content, Op op, Out 
   EXPECT_EQ(std::memcmp(left.data(), content.data(), content.size() * sizeof(In)), 0);
 }
 
-/// What a reducer comes to on those elements of a list that are not null.
+/// The result of a reducer on the elements of a list that are not null.
 template <class T>
 std::int64_t expected(Reducer reducer, const T* x, std::int64_t first, std::int64_t last,
                       const std::vector<bool>& valid) {
@@ -287,7 +287,7 @@ void check_reducers(const Given& given, const std::vector<T>& content, std::int6
   check_reducer<Bound>(given, content, argmax, misaligned, valid, first_bit);
 }
 
-// ------------------------------------------------------------------------------------------------------- folds, reducers
+// ----------------------------------------------------------------------------------------------------- folds, reducers
 
 template <class T>
 class CudaSegmentedReduce : public GpuTest {};
@@ -387,7 +387,7 @@ TYPED_TEST(CudaSegmentedReduceBounds, OfEveryTypeAndAlignmentAreRead) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------------------------ nulls
+// --------------------------------------------------------------------------------------------------------------- nulls
 
 TEST_F(GpuTest, NullElementsAndNullListsAreSkipped) {
   std::mt19937 random(23);
@@ -400,7 +400,7 @@ TEST_F(GpuTest, NullElementsAndNullListsAreSkipped) {
       check_reducers(given, few_values<std::int16_t>(given.content), 0, valid, first_bit);
       check_reducers(apart(given), few_values<double>(given.content), 1, valid, first_bit);
       if (testing::Test::HasFatalFailure()) return;
-      // Null lists: their bounds may be anything.
+      // Null lists: their bounds may have any value.
       std::vector<bool> is_list(given.starts.size());
       for (auto&& one : is_list) one = random() % 4 != 0;
       Given clean = apart(given);
@@ -437,7 +437,7 @@ TEST_F(GpuTest, ListsOfOneSizeNeedNoBounds) {
   }
 }
 
-// ----------------------------------------------------------------------------------------------------------------- floats
+// -------------------------------------------------------------------------------------------------------------- floats
 
 TEST_F(GpuTest, SumsOfFloatsAreCloseAndTheSameOnEveryRun) {
   for (const ListPattern pattern : kPatterns) {
@@ -473,9 +473,9 @@ TEST_F(GpuTest, SumsOfFloatsAreCloseAndTheSameOnEveryRun) {
   }
 }
 
-// -------------------------------------------------------------------------------------------------------------- bad lists
+// ----------------------------------------------------------------------------------------------------------- bad lists
 
-/// Every rung finds the first bad list, or that there is none.
+/// Every rung finds the first invalid list, or that all lists are valid.
 template <class Bound>
 void check_bad(const Given& given) {
   std::int64_t bad = kNoIndex;
@@ -500,7 +500,7 @@ void check_bad(const Given& given) {
       ASSERT_EQ(error.index(), bad) << rung << ' ' << given.what << ": " << error.what();
     }
     EXPECT_TRUE(out.intact() && in.intact()) << rung << ' ' << given.what;
-    // The next call is not harmed.
+    // The next call must succeed.
     DeviceArray<std::int64_t> offsets({0, 1, 3}, 0);
     DeviceArray<float> three({1, 2, 3}, 0);
     DeviceArray<float> two(2);
@@ -574,7 +574,7 @@ TEST_F(GpuTest, TheFirstBadListIsNamedByEveryRung) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------------ streams and memory
+// -------------------------------------------------------------------------------------------------- streams and memory
 
 TEST_F(GpuTest, AGraphReplaysCallsWhoseStatusStaysOnTheDevice) {
   for (const ListPattern pattern : {ListPattern::poisson, ListPattern::one, ListPattern::giants}) {
@@ -692,7 +692,7 @@ TEST_F(GpuTest, AWorkspaceServesCallsOfOtherSizesAndReducers) {
   DeviceLists<std::int64_t> most(large, 0);
   const auto content = few_values<float>(large.content);
   DeviceArray<float> in(content, 0);
-  // Measured for results of 4 bytes, used for those of 8.
+  // The workspace is measured for results of 4 bytes, and used for results of 8.
   gpu::WorkspaceSize size = gpu::segmented_reduce_workspace<float, float>({}, most.view(), large.content);
   gpu::Workspace workspace(size);
   const auto policy = gpu::Policy{}.with_workspace(workspace);
@@ -754,9 +754,9 @@ TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheCalls) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------- sums that are checked
+// ----------------------------------------------------------------------------------------------- sums that are checked
 
-/// What a call throws, and about which list; ok and kNoIndex where it does not.
+/// The error of a call, and the list that it names; ok and kNoIndex if there is no error.
 template <class Call>
 std::pair<Code, std::int64_t> outcome_of(Call call) {
   try {
@@ -767,7 +767,7 @@ std::pair<Code, std::int64_t> outcome_of(Call call) {
   }
 }
 
-/// As on the CPU: the sums, or which list's does not fit.
+/// As on the CPU: the sums, or the list whose sum does not fit.
 template <class In, class Out>
 void expect_checked_as_on_cpu(const std::vector<In>& content, const Given& given, Out init) {
   const std::int64_t n = std::ssize(content);
@@ -814,12 +814,12 @@ TYPED_TEST(CudaSegmentedReduce, CheckedSumsAreExactOrNameTheFirstListThatDoesNot
       expect_checked_as_on_cpu<T, T>(content, given, kLeast);
       content[last] = T{0};
     }
-    // Prefixes that do not fit, but the sum does.
+    // Prefixes do not fit, but the sum does.
     const auto first = static_cast<std::size_t>(given.starts[4]);
     content[first] = content[first + 1] = kMost;
     if (std::is_signed_v<T>) content[first + 2] = content[first + 3] = kLeast;
     expect_checked_as_on_cpu<T, T>(content, given, T{2});
-    // Of bad lists and sums that do not fit the first.
+    // The error is the first invalid list or the first sum that does not fit, whichever is earlier.
     Given bad = given;
     bad.stops[2] = bad.starts[2] - 1;
     expect_checked_as_on_cpu<T, T>(content, bad, T{2});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_segmented_scan_test.cpp: every CUDA rung of scans per list against the reference: types, operators, patterns, bounds,
-// nulls, in place, the bits of floats, bad lists, graphs, and what calls refuse.
+// tests/cuda_segmented_scan_test.cpp: every CUDA rung of scans per list is compared with the reference. Cases: types,
+// operators, patterns, bounds, nulls, in-place calls, the bits of floats, invalid lists, graphs, and what calls refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -40,13 +40,13 @@ Offsets offsets_of(const std::vector<std::int64_t>& lengths, std::int64_t first)
   return offsets;
 }
 
-/// Elements whose sums no order rounds: of floats small whole numbers.
+/// Elements whose sums are exact in every order: floats are small whole numbers.
 template <class T>
 std::vector<T> content_of(std::int64_t n) {
   return tests::make<T>(tests::Pattern::random, n, 3);
 }
 
-/// The scans of lists, in `before` where there are none.
+/// The scans of lists; elements in no list are those of `before`.
 template <class Out, class In, class Op>
 std::vector<Out> expected_of(const Offsets& offsets, const std::vector<In>& content, std::vector<Out> before, Op op,
                              Out init, bool exclusive, const std::vector<std::uint8_t>& is_list = {},
@@ -75,7 +75,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-/// A rung against the reference, apart and in place. What is in no list stays as it was.
+/// Compares a rung with the reference, out of place and in place. Elements in no list must not change.
 template <class Out, class In, class Op>
 void check(const gpu::Policy& policy, const Lists& lists, const Offsets& offsets, const std::vector<In>& content, Op op,
            Out init, std::int64_t misaligned = 0) {
@@ -104,7 +104,7 @@ TYPED_TEST_SUITE(CudaListScan, tests::ElementTypes);
 TYPED_TEST(CudaListScan, SumsOfEveryPattern) {
   for (const LengthPattern pattern : tests::kLengthPatterns) {
     SCOPED_TRACE(name(pattern));
-    // Some lists begin in the second tile of all.
+    // In the second case, lists begin in the second tile of the content.
     for (const std::int64_t first : {0, 5001}) {
       const auto offsets = offsets_of(tests::make_lengths(pattern, 70001), first);
       DeviceArray<std::int64_t> bounds(offsets, 0);
@@ -177,7 +177,7 @@ TYPED_TEST(CudaListScan, NullListsAndNullElements) {
         scan_by(gpu::Policy{}.with_rung(rung.id), lists, in.data(), n, out.data(), add, T{2}, exclusive,
                 has_null_elements ? valid : Mask());
         auto scans = out.values();
-        for (std::size_t i = 0; i < is_list.size(); ++i) {  // those of null lists may be anything
+        for (std::size_t i = 0; i < is_list.size(); ++i) {  // bounds of null lists may have any value
           if (is_list[i] == 0)
             std::copy(content.begin() + offsets[i], content.begin() + offsets[i + 1], scans.begin() + offsets[i]);
         }
@@ -271,16 +271,16 @@ TYPED_TEST(CudaListScanBounds, OfEveryTypeAreReadAndTheFirstBadListIsNamed) {
   }
 }
 
-/// Threads take eight lists each: what is wrong at the border between two of them, and within one.
+/// Each thread processes eight lists. Errors are at the border between two threads, and within one.
 TYPED_TEST(CudaListScanBounds, TheFirstBadListIsNamedWhereverThreadsMeet) {
   struct Flaw {
     std::size_t at;
     std::int64_t value;
-    std::int64_t after;  ///< from the next bound on
+    std::int64_t after;  ///< value of the bounds after it
     std::int64_t list;
     Code code;
   };
-  constexpr Flaw kFlaws[] = {{8, 40, 50, 7, Code::stop_before_start},  // to the word before the first one
+  constexpr Flaw kFlaws[] = {{8, 40, 50, 7, Code::stop_before_start},  // up to the word before the first one
                              {8, 110, 95, 7, Code::stop_past_end},
                              {7, 110, 95, 6, Code::stop_past_end},
                              {9, 110, 95, 8, Code::stop_past_end},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_segmented_sort_test.cpp: every CUDA rung of sorts per list against the reference: types, lengths, patterns, orders,
-// bounds, nulls, NaN and -0.0 by their bits, positions, in place, bad lists, graphs, memory, and what calls refuse.
+// tests/cuda_segmented_sort_test.cpp: every CUDA rung of sorts per list is compared with the reference. Cases: types,
+// lengths, patterns, orders, bounds, nulls, NaN and -0.0 by their bits, positions, in-place calls, invalid lists,
+// graphs, memory, and what calls refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -37,12 +38,12 @@ constexpr SortOptions kOrders[] = {{}, {.descending = true}, {.nan_first = true}
 
 std::vector<RungInfo> rungs() { return tests::rungs_of("segmented-sort", Backend::cuda); }
 
-/// Whether the rung takes its time over lists of so many elements.
+/// Whether the rung is slow if the longest list has this length.
 bool is_slow(const RungInfo& rung, std::int64_t longest) {
   return (rung.id == "cuda.thread_per_list" && longest > 1100) || (rung.id == "cuda.warp_per_list" && longest > 5000);
 }
 
-/// Elements with many equal ones; a part of the floats are NaN of several kinds, -0.0, 0.0 and infinite.
+/// Elements with many duplicates. Some floats are NaN of several kinds, -0.0, 0.0 and infinite.
 template <class T>
 std::vector<T> make_content(std::int64_t n, unsigned seed) {
   std::mt19937_64 random(seed);
@@ -76,14 +77,14 @@ std::int64_t longest_of(const Offsets& offsets) {
   return longest;
 }
 
-/// What must come of a content, element by element; elements outside all lists and those of null lists are not compared.
+/// The expected result, element by element. Elements outside all lists, and those of null lists, are not compared.
 template <class T>
 struct Expected {
   std::vector<T> sorted;
   std::vector<std::int64_t> positions;
   std::vector<bool> is_compared;
   std::int64_t first = 0;  ///< elements before it are in no list
-  std::int64_t end = 0;    ///< and those from it on
+  std::int64_t end = 0;    ///< nor are those from here on
   std::int64_t elements = 0;
 };
 
@@ -110,7 +111,7 @@ Expected<T> expected_of(const std::vector<T>& content, const Offsets& offsets, c
   return expected;
 }
 
-/// The first element that is wrong, or kNoIndex. Those outside all lists must be as `before`.
+/// Returns the first element that is wrong, or kNoIndex. Elements outside all lists must equal `before`.
 template <class T, class Out>
 std::int64_t first_wrong(const Expected<T>& expected, const std::vector<Out>& right, const std::vector<Out>& found,
                          const std::vector<Out>& before) {
@@ -124,7 +125,7 @@ std::int64_t first_wrong(const Expected<T>& expected, const std::vector<Out>& ri
   return kNoIndex;
 }
 
-/// Sorted, in place too, and the positions.
+/// Checks the sorted elements, also in place, and the positions.
 template <class T>
 void check(const gpu::Policy& policy, const Lists& lists, const std::vector<T>& content, const Expected<T>& expected,
            const SortOptions& order, std::int64_t misaligned = 0) {
@@ -169,7 +170,7 @@ template <class T>
 class CudaSort : public GpuTest {};
 TYPED_TEST_SUITE(CudaSort, tests::ElementTypes);
 
-/// Lists of every length up to 140 and of the given ones, among others.
+/// Lists of every length up to 140, and of the given lengths, among others.
 template <class T>
 void check_lengths(const std::vector<std::int64_t>& lengths) {
   Offsets offsets{3};
@@ -187,7 +188,7 @@ void check_lengths(const std::vector<std::int64_t>& lengths) {
   }
 }
 
-// Around a thread's elements, tiles (1,920, 2,048, 2,176), runs (4,096) and merges of several of them.
+// Lengths around a thread's elements, tiles (1,920, 2,048, 2,176), runs (4,096) and merges of several runs.
 TYPED_TEST(CudaSort, EveryLength) {
   check_lengths<TypeParam>({191, 255, 256, 257, 1023, 1024, 1025});
   check_lengths<TypeParam>({1919, 1920, 1921, 2047, 2048, 2049, 2175, 2176, 2177, 4095, 4096, 4097, 12288, 12289});
@@ -235,7 +236,7 @@ class CudaSortBounds : public GpuTest {};
 using BoundTypes = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
 TYPED_TEST_SUITE(CudaSortBounds, BoundTypes);
 
-/// Some lists are null; their bounds may be anything.
+/// Some lists are null; their bounds may have any value.
 TYPED_TEST(CudaSortBounds, NullListsAreEmptyAndNothingIsSaidOfThem) {
   constexpr std::int64_t kLists = 3000;
   std::mt19937 random(2);
@@ -250,7 +251,7 @@ TYPED_TEST(CudaSortBounds, NullListsAreEmptyAndNothingIsSaidOfThem) {
   const auto expected = expected_of(content, offsets, {}, valid);
   std::vector<TypeParam> given(offsets.begin(), offsets.end());
   valid.insert(valid.end(), {0, 0});
-  given.push_back(static_cast<TypeParam>(1'000'000));  // of two lists that are null
+  given.push_back(static_cast<TypeParam>(1'000'000));  // bounds of two null lists
   given.push_back(0);
   std::vector<std::uint8_t> bits(valid.size() / 8 + 2);
   for (std::size_t i = 0; i < valid.size(); ++i) {
@@ -323,7 +324,7 @@ TEST_F(GpuTest, MillionsOfListsOfEveryPattern) {
 
 // ---------------------------------------------------------------------------------------------------- lists anywhere
 
-/// Lists in any order, that overlap, with gaps between them, in so many elements.
+/// Lists in any order, which overlap and have gaps between them, in n elements.
 template <class Bound>
 struct Anywhere {
   std::vector<Bound> starts;
@@ -342,7 +343,7 @@ Anywhere<Bound> anywhere(std::int64_t lists, std::int64_t n, unsigned seed) {
   for (std::int64_t i = 0; i < lists; ++i) {
     const auto length = static_cast<std::int64_t>(random() % (i % 97 == 5 ? 1100 : 12));
     if (i % 5 == 0) {
-      given.add(static_cast<std::int64_t>(random() % 1'000'000'000), 0);  // the bounds of an empty list may be anything
+      given.add(static_cast<std::int64_t>(random() % 1'000'000'000), 0);  // an empty list may have any bounds
     } else {
       given.add(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n - length)), length);
     }
@@ -350,7 +351,7 @@ Anywhere<Bound> anywhere(std::int64_t lists, std::int64_t n, unsigned seed) {
   return given;
 }
 
-/// As on the CPU: elements, positions, what is after them, and the content.
+/// Elements, positions, the memory after them, and the content must be as on the CPU.
 template <class T, class Bound>
 void expect_as_on_cpu(const gpu::Policy& policy, const Anywhere<Bound>& given, const std::vector<T>& content,
                       const SortOptions& order, const std::vector<std::uint8_t>& valid = {}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_select_test.cpp: every CUDA rung of the select ladder: lists, masks, columns, errors, and what calls refuse.
+// tests/cuda_select_test.cpp: every CUDA rung of the select ladder: lists, masks, columns, errors, and what calls
+// refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +51,7 @@ std::ostream& operator<<(std::ostream& out, const Case& how) {
              << ", elements of " << how.size << " bytes, misaligned by " << how.misaligned_bytes;
 }
 
-/// By every rung, and by the one that the API chooses. Rungs may refuse where lists lie anywhere, or elements at odd addresses.
+/// Checks every rung, and the API's choice. Rungs may refuse lists that are not adjacent, or elements at odd addresses.
 template <class T>
 void check_rungs(const Selection& given, const Case& how) {
   const impl::select::ExpectedSelection expected = given.expected();
@@ -112,7 +113,7 @@ TYPED_TEST(CudaSelect, ListsInAnyOrderMatchTheReference) {
   for (const ListPattern pattern : kSelectionPatterns) {
     for (const std::int64_t n : {1, 9, 64, 1000, 5000, 70001}) {
       for (const bool nulls : {false, true}) {
-        // Lists of everything many times would be too much.
+        // Many lists that each contain everything would be too large.
         if (pattern == ListPattern::giants && n > 5000) continue;
         const Selection given = shuffled(adjacent_lists(pattern, n, kSelectionShares[turn % 6], 3, 5), nulls);
         SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n << " nulls " << nulls);
@@ -204,7 +205,7 @@ TEST_F(GpuTest, ArraysWithoutListsAreCompacted) {
 
 // -------------------------------------------------------------------------------------------------------------- errors
 
-/// By every rung, with columns and by counting alone.
+/// Checks every rung, with columns and with only counting.
 template <class T>
 void expect_failure(const std::vector<T>& starts, const std::vector<T>& stops, std::int64_t content,
                     const Failure& expected, const std::string& what) {
@@ -244,7 +245,7 @@ TEST_F(GpuTest, TheFirstBadListOfASelectionIsNamed) {
       expect_failure(offsets, {}, n, {Code::stop_past_end, bad}, "past the end");
       offsets = good;
       offsets[at + 1] = std::numeric_limits<std::int64_t>::max();
-      offsets.back() = -1;  // the last list is bad as well
+      offsets.back() = -1;  // the last list is also invalid
       const Code code = at + 1 == offsets.size() - 1 ? Code::stop_before_start : Code::stop_past_end;
       expect_failure(offsets, {}, n, {code, bad}, "two");
       offsets = good;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_shards_lists_test.cpp: offsets and reductions of lists in shards on several GPUs, as those of one array on the CPU.
+// tests/cuda_shards_lists_test.cpp: offsets and reductions of lists in shards on several GPUs must equal those of one
+// array on the CPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +55,6 @@ class Parts {
   std::vector<std::unique_ptr<DeviceArray<T>>> all_;
 };
 
-/// What a call throws: its code and index, and that its text has some words.
 // ---- Offsets.
 
 /// Bounds of all lists, split into shards, and buffers for their offsets.
@@ -74,7 +74,7 @@ class BoundsInShards {
     }
     require(cudaSetDevice(0));
   }
-  /// Of lists by bounds, n + 1 of them.
+  /// For lists by offsets: n + 1 bounds.
   BoundsInShards(const Group& group, const std::vector<T>& bounds, const std::vector<std::int64_t>& begin)
       : group_(group) {
     for (int m = 0; m < group.size(); ++m) {
@@ -88,7 +88,7 @@ class BoundsInShards {
   }
 
   [[nodiscard]] const std::vector<gpu::OffsetsShard<T>>& all() const { return shards_; }
-  /// Those of each shard but its first one, which the shard before has too.
+  /// The offsets of all shards, without the first offset of each shard, which the shard before also has.
   [[nodiscard]] std::vector<std::int64_t> offsets() const {
     group_.wait();
     std::vector<std::int64_t> all{0};
@@ -207,7 +207,7 @@ TEST_F(CudaShardsLists, TheFirstBadListOfAllShardsIsReported) {
 
 TEST_F(CudaShardsLists, OffsetsThatLeaveInt64InALaterShard) {
   const Group group({0, 0, 0});
-  // Six of them: the second one leaves int64, and four come to 2^64, which looks like nothing.
+  // Six lists: the second one leaves int64, and four add up to 2^64, which looks like 0.
   const std::vector<std::int64_t> starts(6, 0);
   for (const std::int64_t length : {std::int64_t{1} << 62, std::numeric_limits<std::int64_t>::max() / 4}) {
     const std::vector<std::int64_t> stops(6, length);
@@ -287,7 +287,7 @@ TEST_F(CudaShardsLists, OffsetsOfAsManyListsAsDeviceMemorySays) {
 
 // ---- Reductions.
 
-/// Content split into shards, the lists that begin in each, and buffers for their results.
+/// Content split into shards, the lists that begin in each shard, and buffers for their results.
 template <class In, class Out, class Bound>
 class ListsInShards {
  public:
@@ -332,7 +332,8 @@ class ListsInShards {
   std::vector<gpu::ListsShard<In, Out>> shards_;
 };
 
-/// Offsets into n elements: lists of up to `longest` elements, many empty, the first one not at the first element.
+/// Offsets into n elements: lists of up to `longest` elements, many of them empty. The first list does not begin at the
+/// first element.
 template <class Bound>
 std::vector<Bound> random_offsets(std::int64_t n, std::int64_t longest) {
   std::mt19937_64 random(5);
@@ -349,7 +350,7 @@ template <class T>
 std::vector<T> random_content(std::int64_t n) {
   std::mt19937_64 random(6);
   std::vector<T> all(static_cast<std::size_t>(n));
-  // Of floats integers whose sums are exact, so that the order of a fold makes no difference.
+  // Floats are integers whose sums are exact, so that the order of a fold makes no difference.
   for (T& x : all) x = std::is_floating_point_v<T> ? static_cast<T>(random() % 1000) : static_cast<T>(random());
   return all;
 }
@@ -386,7 +387,7 @@ TEST_F(CudaShardsLists, ListsThatCrossShardsAreReduced) {
 
 TEST_F(CudaShardsLists, ListsOfFloatsThatCrossShards) { check_reductions<double, double, std::int64_t>(add, 0.5); }
 
-/// Also of a list that ends where its shard does, to which later shards have nothing to add.
+/// Also for a list that ends where its shard ends: later shards must not add anything to it.
 TEST_F(CudaShardsLists, SumsOfNegativeZeroKeepItsSign) {
   for (const tests::Members& members : tests::all_members()) {
     const tests::OwnGroup own(members);
@@ -406,11 +407,11 @@ TEST_F(CudaShardsLists, SumsOfNegativeZeroKeepItsSign) {
   }
 }
 
-/// The sum of a list over all shards: the last `tail` elements of the first shard and all elements of the others. The first shard's
-/// elements are null or valid, and so are the others'.
+/// Returns the sum of a list over all shards: the last `tail` elements of the first shard and all elements of the
+/// others. The elements of the first shard are null or valid, and so are those of the others.
 float sum_over_shards(const tests::Members& members, std::int64_t tail, bool first_is_valid, bool others_are_valid,
                       bool has_masks, float last) {
-  constexpr std::int64_t kLength = 300;  // more than a row of the block that looks for elements
+  constexpr std::int64_t kLength = 300;  // more than a row of the block that searches for elements
   const tests::OwnGroup own(members);
   const Group& group = own;
   const std::int64_t end = kLength * group.size();
@@ -426,7 +427,7 @@ float sum_over_shards(const tests::Members& members, std::int64_t tail, bool fir
     content.add(elements, 0);
     offsets.add(m == 0 ? std::vector{std::int64_t{0}, kLength - tail, end} : std::vector{end}, 0);
     std::vector<std::uint8_t> valid(kLength, m == 0 ? first_is_valid : others_are_valid);
-    if (m > 0 && others_are_valid) std::fill(valid.begin(), valid.end() - 1, std::uint8_t{0});  // only the last one
+    if (m > 0 && others_are_valid) std::fill(valid.begin(), valid.end() - 1, std::uint8_t{0});  // the last is valid
     masks.add(valid, 0);
     const std::int64_t lists = m == 0 ? 2 : 0;
     shards.push_back({Lists::by_offsets(offsets.last(), lists), content.last(), kLength, m == 0 ? out.data() : nullptr,
@@ -571,16 +572,16 @@ TEST_F(CudaShardsLists, WhatIsWrongWithListsInShards) {
   const std::vector<std::int64_t> begin{0, 30'000, 60'000, 90'000};
   struct Wrong {
     std::size_t shard;
-    std::int64_t offset;  // which one of the shard's
+    std::int64_t offset;  // index into the shard's offsets
     std::int64_t value;
     Code code;
-    std::int64_t list;  // of all
+    std::int64_t list;  // index among all lists
   };
   const Wrong all[] = {{0, 5, 20, Code::stop_before_start, 4},          {1, 5, 20, Code::stop_before_start, 3004},
                        {2, 2999, 5, Code::stop_before_start, 8998},     {1, 0, 29'990, Code::invalid_argument, 2999},
                        {1, 3000, 60'001, Code::invalid_argument, 5999}, {1, 7, 60'001, Code::stop_past_end, 3006},
                        {2, 3000, 90'001, Code::stop_past_end, 8999},    {0, 0, -1, Code::index_out_of_range, 0}};
-  // Of 32 bits, and by cuda.lanes, which knows nulls.
+  // With 32-bit bounds, and with a mask, so that cuda.lanes runs, which supports nulls.
   const std::vector<std::uint32_t> narrow(offsets.begin(), offsets.end());
   DeviceArray<std::uint8_t> mask(std::vector<std::uint8_t>(30'000, 1), 0);
   for (const Wrong& wrong : all) {
@@ -606,7 +607,7 @@ TEST_F(CudaShardsLists, WhatIsWrongWithListsInShards) {
     EXPECT_EQ(status.values()[0].first_bad, wrong.list);
     EXPECT_EQ(status.values()[0].code, wrong.code);
   }
-  // The lists of the second and third shard begin before the shard, where the one before it ends.
+  // The lists of the second and third shard begin before their shard, where the previous shard ends.
   std::vector<std::int64_t> early = offsets;
   const ListsInShards<std::int32_t, std::int32_t, std::int64_t> shards(group, early, content,
                                                                        {0, 45'000, 60'000, 90'000});
@@ -619,7 +620,7 @@ TEST_F(CudaShardsLists, WhatIsWrongWithListsInShards) {
   moved[1].lists = Lists::by_offsets(second.data(), std::ssize(longer) - 1);
   moved[1].out = out.data();
   expect_error(Code::index_out_of_range, first, "does not begin in the shard", [&] { segmented_reduce(group, moved); });
-  // An empty list that begins where the next shard's content does.
+  // An empty list that begins where the next shard's content begins.
   const std::vector<std::vector<std::int64_t>> past{{0, 12}, {12, 12}, {12, 15}};
   Parts<std::int64_t> bounds;
   std::vector<gpu::ListsShard<std::int32_t>> fives;
@@ -643,7 +644,7 @@ TEST_F(CudaShardsLists, RefusesWhatItCannotDo) {
   const auto lists = Lists::by_offsets(offsets.data(), 2);
   expect_error(Code::invalid_argument, kNoIndex, "shard 0: content is host memory",
                [&] { segmented_reduce(group, Shards{{lists, host.data(), 100, out.data()}, {}}); });
-  expect_error(Code::invalid_argument, kNoIndex, "1 shards are given for a group of 2",
+  expect_error(Code::invalid_argument, kNoIndex, "1 shards for a group of 2",
                [&] { segmented_reduce(group, Shards{{lists, x.data(), 100, out.data()}}); });
   expect_error(Code::invalid_argument, kNoIndex, "offsets", [&] {
     segmented_reduce(group, Shards{{lists, x.data(), 100, out.data()}, {{}, x.data(), 5, nullptr}});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_shards_test.cu: arrays in shards on several GPUs, or on one that is several members: as one array on one GPU.
+// tests/cuda_shards_test.cu: arrays in shards on several GPUs, or on one GPU that is several members, must give the
+// results of one array on one GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ using tests::DeviceArray;
 using tests::expect_error;
 using tests::require;
 
-/// First f, then g, of integers: it does not commute. Not the library's, which knows Compose.
+/// First f, then g, on integers: it does not commute. A separate type, because the library has a compiled operator for
+/// Compose.
 struct Then {
   __host__ __device__ Affine<std::uint32_t> operator()(Affine<std::uint32_t> f, Affine<std::uint32_t> g) const {
     return Compose{}(f, g);
@@ -130,9 +132,9 @@ void check(Op op, Out init) {
         exclusive_scan(group, shards.all(), init, op);
         ASSERT_TRUE(same_bits(shards.results(), exclusive));
         shards.poison();
-        // Computed in the first member's stream, and overwritten there once the call is in it.
+        // The value is computed in the first member's stream, and overwritten there after the call was enqueued.
         const cudaStream_t first = group.policy(0).stream;
-        void* memory = nullptr;  // of a pool, which other devices have no access to
+        void* memory = nullptr;  // from a pool that other devices cannot access
         require(cudaMallocAsync(&memory, sizeof init, first));
         auto* const start = static_cast<Out*>(memory);
         require(cudaMemcpyAsync(start, &init, sizeof init, cudaMemcpyHostToDevice, first));
@@ -195,7 +197,8 @@ TEST_F(CudaShards, ReduceAsOneArrayDoes) {
 
 TEST_F(CudaShards, ReduceIntoAWiderType) { check_reduction<std::int16_t>(add, std::int64_t{-5}); }
 
-/// Lists that cross shards, some of them empty or longer than a shard, by an operator without an identity that does not commute.
+/// Lists that cross shards, some of them empty or longer than a shard, with an operator that has no identity and does
+/// not commute.
 TEST_F(CudaShards, ListsByOperatorsThatDoNotCommute) {
   using F = Affine<std::uint32_t>;
   constexpr std::int64_t kLength = 200'003;
@@ -279,7 +282,7 @@ TEST_F(CudaShards, FilteredSumsAreThoseOfOneTable) {
     filtered_sum_async(group, shards, 30, out.data());
     group.wait();
     EXPECT_EQ(out.values()[0], wanted);
-    // The first shard has as many rows as its memory says: none.
+    // The first shard has the number of rows that is in device memory: none.
     const std::int64_t price_sum = wanted;
     DeviceArray<std::int64_t> count(std::vector<std::int64_t>{0}, 0);
     shards[0].n_at = count.data();
@@ -295,7 +298,7 @@ TEST_F(CudaShards, FilteredSumsAreThoseOfOneTable) {
   }
 }
 
-/// Floats that are rounded at every step, split as split() does.
+/// Floats that are rounded at every step, split as by split().
 template <class T>
 void check_bits(std::int64_t n) {
   const std::vector<T> x = random_values<T>(n, 11);
@@ -340,7 +343,7 @@ TEST_F(CudaShards, ManyMembersOfOneDevice) {
   }
 }
 
-/// A graph goes on with what it was captured with when a larger call has grown the group's memory.
+/// A graph continues to use the memory that it was captured with, even if a larger call has grown the group's memory.
 TEST_F(CudaShards, AGraphKeepsTheMemoryOfItsScan) {
   const std::vector<double> x(9'000'000, 1.0);
   const std::vector<double> few(x.begin(), x.begin() + 900'000);
@@ -371,7 +374,7 @@ TEST_F(CudaShards, AGraphKeepsTheMemoryOfItsScan) {
   }
 }
 
-/// More groups of tiles before the last shard than its fold brings at a time.
+/// More groups of tiles before the last shard than its fold loads at a time.
 TEST_F(CudaShards, FloatsOfManyGroups) { check_bits<double>(200'000'003); }
 
 TEST_F(CudaShards, AsManyElementsAsDeviceMemorySays) {
@@ -391,7 +394,7 @@ TEST_F(CudaShards, AsManyElementsAsDeviceMemorySays) {
     }
     require(cudaSetDevice(group.policy(0).device));
     DeviceArray<std::int64_t> total(1);
-    inclusive_scan(group, counted);  // has all memory made that it needs
+    inclusive_scan(group, counted);  // allocates all memory that it needs
     group.wait();
     const tests::Replay replay(group.policy(0).stream, [&] {
       inclusive_scan(group, counted);
@@ -464,7 +467,7 @@ TEST_F(CudaShards, AGraphKeepsTheMemoryOfItsReduction) {
     const tests::Replay replay(group.policy(0).stream,
                                [&] { reduce_async(group, small.all(), total.data(), std::int64_t{0}); });
     reduce_async(group, large.all(), total.data(),
-                 std::int64_t{0});  // takes more memory than the graph was captured with
+                 std::int64_t{0});  // needs more memory than the graph was captured with
     group.wait();
     EXPECT_EQ(total.values()[0], sum_of(x));
     for (int run = 0; run < 3; ++run) {
@@ -518,7 +521,7 @@ TEST_F(CudaShards, CallsFollowEachOther) {
   ASSERT_TRUE(same_bits(shards.results(), wanted));
 }
 
-/// None of them waits for more than it has to, and all share the group's memory.
+/// No call waits longer than necessary, and all calls share the group's memory.
 TEST_F(CudaShards, CallsOfDifferentKindsFollowEachOther) {
   for (const tests::Members& members : tests::all_members()) {
     const tests::OwnGroup own(members);
@@ -588,7 +591,7 @@ TEST_F(CudaShards, ErrorsSayWhichShard) {
   DeviceArray<float> x(100);
   std::vector<float> host(100);
   using Floats = std::vector<Shard<float, float>>;
-  expect_error(Code::invalid_argument, "1 shards are given for a group of 2",
+  expect_error(Code::invalid_argument, "1 shards for a group of 2",
                [&] { inclusive_scan(group, Floats{{x.data(), 100, x.data()}}); });
   expect_error(Code::invalid_argument, "input of shard 1 is host memory",
                [&] { inclusive_scan(group, Floats{{x.data(), 100, x.data()}, {host.data(), 100, x.data()}}); });
@@ -624,7 +627,7 @@ TEST_F(CudaShards, ErrorsSayWhichShard) {
   expect_error(Code::invalid_argument, "initial value is host memory",
                [&] { exclusive_scan(group, halves, gpu::ValueAt<float>(host.data())); });
   for (const int at : {0, 49, 50, 99}) {
-    expect_error(Code::invalid_argument, "initial value lies in the output",
+    expect_error(Code::invalid_argument, "initial value overlaps the output",
                  [&] { exclusive_scan(group, halves, gpu::ValueAt<float>(x.data() + at)); });
   }
   expect_error(Code::invalid_argument, "initial value is host memory",
@@ -634,7 +637,7 @@ TEST_F(CudaShards, ErrorsSayWhichShard) {
   });
   if (gpu::devices().size() < 2) return;
   const Group two({0, 1});
-  expect_error(Code::invalid_argument, "input of shard 1 lies on device 0",
+  expect_error(Code::invalid_argument, "input of shard 1 is on device 0",
                [&] { inclusive_scan(two, Floats{{x.data(), 50, x.data()}, {x.data(), 50, x.data()}}); });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_subset_sum_test.cpp: every CUDA rung of the subset sum ladder against a plain bitmap or brute force, and what
-// find_subset and plan_subset make of them on a GPU.
+// tests/cuda_subset_sum_test.cpp: every CUDA rung of the subset sum ladder is compared with a plain bitmap or brute
+// force. The answers of find_subset and plan_subset on a GPU are also checked.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -29,9 +29,9 @@ using Items = std::vector<std::int64_t>;
 using Bitmap = std::vector<std::uint64_t>;
 
 constexpr std::string_view kTwoList = "cuda.two_list";
-constexpr int kSlicesItems = 20;  // that cuda.slices takes
+constexpr int kSlicesItems = 20;  // the number of items that cuda.slices supports
 
-// Around the ends of a word, of two (16 bytes) and of many.
+// Limits around the ends of one word, of two words (16 bytes) and of many.
 constexpr std::int64_t kLimits[] = {0, 1, 2, 62, 63, 64, 65, 127, 128, 129, 191, 192, 4095, 4096, 4097};
 
 /// Rungs that fill a bitmap.
@@ -41,7 +41,7 @@ std::vector<RungInfo> filling_rungs() {
   return rungs;
 }
 
-/// From the last word down, so that an item is never added to a sum that has it.
+/// Computes the bitmap from the last word down, so that no item is added to a sum that already contains it.
 Bitmap reference(const Items& items, std::int64_t limit) {
   Bitmap sums(static_cast<std::size_t>(detail::words_of(limit)));
   sums[0] = 1;
@@ -66,8 +66,8 @@ Items random_items(std::mt19937_64& random, std::int64_t n, std::int64_t most) {
   return items;
 }
 
-/// The instance of "Notes on GPU Programming with Julia" (E. Aubanel 2021): ten items up to 10^7, and a quarter of what
-/// they could be at most. The same items as in the other tests and in the benchmark.
+/// The instance of "Notes on GPU Programming with Julia" (E. Aubanel 2021): ten items up to 10^7, and a quarter of
+/// their maximum sum. Other tests and the benchmark use the same items.
 constexpr std::int64_t kDocumentLimit = 25000000;
 Items document_items() {
   std::mt19937_64 random(12);
@@ -76,7 +76,7 @@ Items document_items() {
   return items;
 }
 
-/// Whether the rung takes so many items, and this device has the memory.
+/// Whether the rung supports n items, and this device has enough memory.
 bool takes(const RungInfo& rung, std::int64_t n, std::int64_t limit) {
   if (rung.id == "cuda.slices" && n > kSlicesItems) return false;
   const auto policy = gpu::Policy{}.with_rung(rung.id);
@@ -93,7 +93,7 @@ void check(const gpu::Policy& policy, const Items& items, std::int64_t limit, co
   EXPECT_TRUE(sums.intact()) << policy.rung << " n " << items.size() << " limit " << limit;
 }
 
-/// Every rung that takes it, with bitmaps that begin with 16 bytes and between them.
+/// Checks every rung that supports the items. The bitmaps have 16 more bytes in front and between them.
 void check_all(const Items& items, std::int64_t limit) {
   const Bitmap expected = reference(items, limit);
   for (const auto& rung : filling_rungs()) {
@@ -119,7 +119,7 @@ TEST_F(CudaSubsetSum, EveryRungFillsWhatTheReferenceDoes) {
     check_all({63, 65, 31, 33, 127}, limit);
     check_all({1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, limit);
     check_all(Items(20, 1), limit);
-    check_all({3, 5}, limit);  // add up to less than most limits
+    check_all({3, 5}, limit);  // their sum is below most limits
   }
   check_all({INT64_MAX / 2, INT64_MAX / 2, 7}, 100);
 }
@@ -135,7 +135,8 @@ TEST_F(CudaSubsetSum, RandomInstancesMatchTheReference) {
 }
 
 TEST_F(CudaSubsetSum, ManyItemsFillEveryTile) {
-  // Bitmaps that become full, that never do (even items) and that an odd item completes; more items than go with a launch.
+  // Bitmaps that become full, that never become full (even items), and that an odd item completes. There are more items
+  // than one launch processes.
   std::mt19937_64 random(2);
   check_all(random_items(random, 500, 2000), 300001);
   check_all(random_items(random, 900, 400), 100000);
@@ -207,7 +208,7 @@ TEST_F(CudaSubsetSum, AGraphReplaysWithItsOwnItems) {
     const tests::Replay replay(stream, [&] {
       EXPECT_EQ(reachable_sums_async(policy, captured.data(), std::ssize(captured), limit, sums.data()), rung.id);
     });
-    std::fill(captured.begin(), captured.end(), 1);  // the host's array is not read any more
+    std::fill(captured.begin(), captured.end(), 1);  // the host array is not read any more
     for (int run = 0; run < 20; ++run) {
       replay.launch(sums);
       require(cudaStreamSynchronize(stream));
@@ -219,7 +220,7 @@ TEST_F(CudaSubsetSum, AGraphReplaysWithItsOwnItems) {
 
 // ------------------------------------------------------------------------------------------------------ the decision
 
-/// The instance as it is, not what is left of it when it is reduced.
+/// Decides the instance as given, without reducing it first.
 SubsetSum decide(const Items& items, std::int64_t target) {
   const SubsetSumOptions as_it_is{.reduce = false};
   const auto policy = gpu::Policy{}.with_rung(kTwoList);
@@ -231,7 +232,7 @@ SubsetSum decide(const Items& items, std::int64_t target) {
   std::int64_t sum = 0;
   for (const std::int64_t index : found.indices) sum += items.at(static_cast<std::size_t>(index));
   EXPECT_EQ(sum, target) << "n " << items.size();
-  // Twice the same.
+  // A second call returns the same items.
   EXPECT_EQ(find_subset(policy, items, target, as_it_is).indices, found.indices);
   return found;
 }
@@ -274,7 +275,7 @@ TEST_F(CudaSubsetSum, TwoListsFindSomeOfFortyItems) {
   for (const std::int64_t item : items) target += random() % 2 == 0 ? item : 0;
   EXPECT_TRUE(decide(items, target).reachable);
   EXPECT_FALSE(decide(items, target + 1).reachable);  // odd
-  items[3] = target + 5;                              // one that cannot be used, in the first half
+  items[3] = target + 5;                              // an item that cannot be used, in the first half
   items[30] = 1;
   EXPECT_EQ(decide(items, 1).indices, Items{30});
 }
@@ -283,12 +284,12 @@ TEST_F(CudaSubsetSum, TwoListsFindSomeOfFortyItems) {
 
 std::int64_t total(const Items& items) { return std::accumulate(items.begin(), items.end(), std::int64_t{0}); }
 
-/// Items drawn by each of several of the ways that instances come in.
+/// Makes items by one of several methods, as real instances differ.
 Items items_of_kind(std::mt19937_64& random, int i) {
   constexpr std::int64_t kMost[] = {3, 20, 300, 5000};  // many equal, dense, in between, sparse
   Items items = random_items(random, static_cast<std::int64_t>(random() % 15), kMost[random() % 4]);
   if (i % 7 == 0) {
-    for (std::int64_t& item : items) item *= 6;  // a divisor
+    for (std::int64_t& item : items) item *= 6;  // a common divisor
   }
   if (i % 11 == 0 && !items.empty()) items[0] = 100000;  // one huge item
   return items;
@@ -302,7 +303,7 @@ struct Question {
   [[nodiscard]] bool exact() const { return below == 0 && above == 0; }
 };
 
-/// The nearest sum that will do, of two the lower one; -1: none.
+/// Returns the nearest acceptable sum, or the lower one of two; -1: none.
 std::int64_t expected_nearest(const Bitmap& sums, std::int64_t greatest, const Question& question) {
   const auto has = [&](std::int64_t sum) {
     return sum >= 0 && sum <= greatest && (sums[static_cast<std::size_t>(sum / 64)] >> (sum % 64) & 1) != 0;
@@ -314,7 +315,7 @@ std::int64_t expected_nearest(const Bitmap& sums, std::int64_t greatest, const Q
   return -1;
 }
 
-/// The answer with its items added up again.
+/// Checks the answer, and adds up its items again.
 void check_answer(const SubsetSum& answer, const Items& items, std::int64_t expected, bool witness,
                   const std::string& what) {
   ASSERT_EQ(answer.reachable, expected >= 0) << what;
@@ -333,7 +334,7 @@ void check_answer(const SubsetSum& answer, const Items& items, std::int64_t expe
   EXPECT_EQ(sum, expected) << what;
 }
 
-/// Every rung that can, and the one that is chosen, with all options, and what the plan says about it.
+/// Checks every rung that can decide the question, and the API's choice, with all options, against the plan.
 void check_decisions(const Items& items, const Question& question) {
   const std::int64_t expected = expected_nearest(reference(items, total(items)), total(items), question);
   std::vector<std::string> rungs{""};
@@ -352,7 +353,7 @@ void check_decisions(const Items& items, const Question& question) {
                                std::to_string(question.target) + " -" + std::to_string(question.below) + " +" +
                                std::to_string(question.above) + " options " + std::to_string(options) + " items " +
                                testing::PrintToString(items);
-      // So few are searched at once: nothing likely is tried.
+      // With few items the whole search runs at once: likely solutions are not tried first.
       ASSERT_EQ(answer.rung, plan.rung) << what;
       ASSERT_FALSE(plan.tries_likely) << what;
       ASSERT_TRUE(answer.rung == "none" || (rung.empty() ? answer.rung.starts_with("cuda.") : answer.rung == rung))
@@ -390,12 +391,13 @@ TEST_F(CudaSubsetSum, NearestSums) {
     check_decisions(items, {target, std::min(target, width), width});  // within a tolerance
     check_decisions(items, {target, 0, INT64_MAX});                    // the smallest from the target on
   }
-  check_decisions({4, 8, 100}, {6, 2, 2});  // 4 and 8 are as near as each other
+  check_decisions({4, 8, 100}, {6, 2, 2});  // 4 and 8 have the same distance
   check_decisions({8, 100}, {6, 2, 2});
   check_decisions({40, 80, 1000}, {60, 20, 20});
 }
 
-/// Multiples of six, and two that are one more: sums of residues 0, 1 and 2 alone, the last only with both. Reached late.
+/// Multiples of six, and two items that are larger by one. Sums only have residues 0, 1 and 2; residue 2 needs both
+/// items. These sums are reached late.
 Items items_with_late_sums(std::mt19937_64& random, std::int64_t n, std::int64_t most) {
   Items items = random_items(random, n, most / 6);
   for (std::int64_t& item : items) item *= 6;
@@ -436,7 +438,7 @@ TEST_F(CudaSubsetSum, ItemsFromBitmapsOfTheGpu) {
 }
 
 TEST_F(CudaSubsetSum, ItemsOfTheNearestSum) {
-  // Of multiples of 1000, but for one that is too large to be of use: what is nearest lies hundreds of sums away.
+  // Multiples of 1000, and one item that is too large to be useful. The nearest sum is hundreds of sums away.
   std::mt19937_64 random(11);
   Items items = random_items(random, 200, 50);
   for (std::int64_t& item : items) item *= 1000;
@@ -490,7 +492,7 @@ TEST_F(CudaSubsetSum, ThePlanNamesWhatIsUsed) {
   expect_plan(few, total(few), "none");
   expect_plan(few, total(few) + 1, "none");
   expect_plan({6, 12, 600}, 7, "none");
-  // A rung that is named is the plan's too, and nothing likely is tried before it.
+  // If the caller names a rung, the plan has this rung, and likely solutions are not tried before it.
   for (const auto& rung : tests::rungs_of("subset-sum", Backend::cuda)) {
     const SubsetSumPlan plan = plan_subset(gpu::Policy{}.with_rung(rung.id), few, total(few) / 2);
     EXPECT_EQ(plan.rung, rung.id);
@@ -500,7 +502,7 @@ TEST_F(CudaSubsetSum, ThePlanNamesWhatIsUsed) {
 }
 
 TEST_F(CudaSubsetSum, LikelySolutionsAreTriedFirst) {
-  // Of nearly 10^10 sums, for which all of the items would take a second.
+  // Nearly 10^10 sums: a search over all of the items would take a second.
   std::mt19937_64 random(13);
   const Items items = random_items(random, 2000, 20000000);
   const std::int64_t target = total(items) / 3;
@@ -533,7 +535,7 @@ TEST_F(CudaSubsetSum, OnAStreamAndWithMemoryOfTheCallers) {
 
 TEST_F(CudaSubsetSum, AnErrorThatTheCallerHasNotAskedForIsNotTheRungs) {
   std::mt19937_64 random(16);
-  const Items few = random_items(random, 12, 3000);  // some of them beyond the limit
+  const Items few = random_items(random, 12, 3000);  // some of them are larger than the limit
   const std::int64_t limit = 2000;
   const Items many = random_items(random, 30, 100000);  // more than two_list starts with
   for (const auto& rung : tests::rungs_of("subset-sum", Backend::cuda)) {
@@ -547,7 +549,7 @@ TEST_F(CudaSubsetSum, AnErrorThatTheCallerHasNotAskedForIsNotTheRungs) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------------ what is refused
+// ----------------------------------------------------------------------------------------------------- what is refused
 
 TEST_F(CudaSubsetSum, SaysWhatIsWrong) {
   const Items items = {3, 5, 8};
@@ -591,7 +593,7 @@ TEST_F(CudaSubsetSum, SaysWhatIsWrong) {
 }
 
 TEST_F(CudaSubsetSum, SaysWhatMemoryWouldBeNeeded) {
-  // 300 items of 50 bits: neither lists nor bitmaps.
+  // 300 items of 50 bits: neither lists nor bitmaps fit.
   std::mt19937_64 random(15);
   const Items items = random_items(random, 300, std::int64_t{1} << 50);
   const std::int64_t target = total(items) / 2;
@@ -603,7 +605,7 @@ TEST_F(CudaSubsetSum, SaysWhatMemoryWouldBeNeeded) {
     EXPECT_EQ(code_of([&] { (void)find_subset(policy, items, target, {.witness = false}); }), Code::device_memory)
         << rung.id;
   }
-  // What follows without a search needs none.
+  // Answers that need no search need no memory.
   EXPECT_EQ(find_subset(gpu::Policy{}, items, total(items)).indices.size(), items.size());
   EXPECT_EQ(find_subset(gpu::Policy{}, items, total(items) + 1).rung, "none");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_take_test.cpp: partitions and takes on a GPU: masks, indices, lists, columns, errors, and what calls refuse.
+// tests/cuda_take_test.cpp: partitions and takes on a GPU: masks, indices, lists, columns, errors, and what calls
+// refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -39,14 +40,14 @@ using tests::make_mask;
 using tests::require;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-/// The rungs of a ladder, and "": the one that the API chooses.
+/// The rungs of a ladder, and "" for the API's choice.
 std::vector<std::string_view> ids_of(std::string_view problem) {
   std::vector<std::string_view> ids{""};
   for (const RungInfo& rung : tests::rungs_of(problem, Backend::cuda)) ids.push_back(rung.id);
   return ids;
 }
 
-/// What libraries refuse: elements that are not aligned to their size.
+/// Libraries refuse elements that are not aligned to their size.
 bool refuses(std::string_view id, const SelectColumn& column) {
   if (id != "cuda.cub" && id != "cuda.thrust") return false;
   const auto addresses = reinterpret_cast<std::uintptr_t>(column.data) | reinterpret_cast<std::uintptr_t>(column.out);
@@ -172,7 +173,7 @@ TEST_F(GpuTest, PartitionsSayWhatIsWrong) {
   EXPECT_EQ(partition(gpu::Policy{}, mask.view()), count_kept(gpu::Policy{}, mask.view()).kept) << "without columns";
 }
 
-// ------------------------------------------------------------------------------------------------------ takes of arrays
+// ----------------------------------------------------------------------------------------------------- takes of arrays
 
 template <class T>
 class CudaTake : public GpuTest {};
@@ -265,9 +266,9 @@ TEST_F(GpuTest, EveryElementSizeAtEveryAddressIsTaken) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------------- takes of lists
+// ------------------------------------------------------------------------------------------------------ takes of lists
 
-/// A take of lists with its arrays on the device, bounds of a type and indices of another.
+/// A take from lists with its arrays on the device, with bounds of one type and indices of another.
 template <class T, class I>
 struct DeviceTake {
   DeviceTake(const JaggedTake& made, bool by_offsets, std::int64_t misaligned)
@@ -335,7 +336,7 @@ TYPED_TEST(CudaTake, OfListsMatchesThePlainLoop) {
   }
 }
 
-/// Index lists of so many lengths, of lists with 10 elements each; the indices count up to 9 and begin again.
+/// Index lists of these lengths, into lists with 10 elements each; the indices count up to 9 and begin again.
 JaggedTake counted(const std::vector<std::int64_t>& lengths) {
   JaggedTake made;
   std::int64_t at = 0;
@@ -374,12 +375,12 @@ TEST_F(GpuTest, NullListsTakeNothing) {
   for (std::size_t i = 0; i < 2000; ++i) {
     const bool is_there = i % 3 != 1;
     made.index_lists.valid.push_back(is_there);
-    if (!is_there) made.index_lists.starts[i] = -70 - static_cast<std::int64_t>(i % 2);  // is not looked at
+    if (!is_there) made.index_lists.starts[i] = -70 - static_cast<std::int64_t>(i % 2);  // is not checked
     for (std::int64_t j = 0; is_there && j < 3; ++j) made.positions.push_back(made.lists.starts[i] + j);
     made.offsets.push_back(std::ssize(made.positions));
   }
   for (const std::int64_t first_bit : {0, 5}) check_take<std::int64_t, std::int64_t>(made, false, first_bit, 8, 0);
-  // No index names an element of a null list.
+  // No index selects an element of a null list.
   made.lists.valid.assign(2000, true);
   made.lists.valid[0] = false;
   made.lists.valid[1200] = false;
@@ -404,10 +405,10 @@ TEST_F(GpuTest, ListsOfOneSizeAreTakenFrom) {
 
 // -------------------------------------------------------------------------------------------------------------- errors
 
-/// The same on the host.
+/// The result of the same call on the host.
 Failure expected_failure(const JaggedTake& made, std::int64_t capacity) {
   std::vector<std::int64_t> offsets(made.offsets.size());
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(capacity) + 1);  // no null pointer
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(capacity) + 1);  // not a null pointer
   return failure_of([&] {
     take_positions(par, Lists(made.lists.starts, made.lists.stops), made.lists.content(),
                    Lists(made.index_lists.starts, made.index_lists.stops), Indices(made.indices), offsets.data(),
@@ -464,7 +465,7 @@ TEST_F(GpuTest, ErrorsOfTakesComeListByListAsOnTheHost) {
         if (kind == 5) made.lists.stops[i] = made.lists.starts[i] - 1;
         if (kind == 6) made.index_lists.stops[i] = made.index_lists.starts[i] - 1;
         if (kind == 7) made.index_lists.stops[i] = std::ssize(made.indices) + 1;
-        if (kind == 8) made.index_lists.stops[i] = made.index_lists.starts[i];  // that is none: nothing is looked at
+        if (kind == 8) made.index_lists.stops[i] = made.index_lists.starts[i];  // empty: its indices are not checked
       }
       expect_same_failure(made, what);
       if (testing::Test::HasFailure()) return;
@@ -519,7 +520,7 @@ TEST_F(GpuTest, AGraphReplaysTakesWhoseStatusStaysOnTheDevice) {
     tests::copy_in(given.indices.data() + at, &index, sizeof index);
     require(cudaMemsetAsync(workspace.scratch(), 0xB0 + run, static_cast<std::size_t>(size.scratch), stream));
     tests::fill(positions.data(), 0,
-                static_cast<std::size_t>(taken) * 8);  // the last take needs indices, also of a bad run
+                static_cast<std::size_t>(taken) * 8);  // the last take needs indices, even if a run fails
     replay.launch(given.offsets, column, again, status);
     require(cudaStreamSynchronize(stream));
     const auto reported = status.values();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_value_at_test.cu: scans and reductions on a GPU that begin with a value, or have a length, in device memory.
+// tests/cuda_value_at_test.cu: scans and reductions on a GPU whose initial value or length is in device memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using tests::require;
 
 using CudaValueAt = tests::GpuTest;
 
-/// First f, then g: it does not commute. Not the library's, which knows Compose.
+/// First f, then g: it does not commute. A separate type, because the library has a compiled operator for Compose.
 struct Then {
   __host__ __device__ Affine<std::uint32_t> operator()(Affine<std::uint32_t> f, Affine<std::uint32_t> g) const {
     return Compose{}(f, g);
@@ -112,7 +112,8 @@ TEST_F(CudaValueAt, ReductionsBeginWithTheirOwnResult) {
   check_reductions<Affine<std::uint32_t>>(Then{}, {3, 4});
 }
 
-/// What the header says: the last output of a chunk is what the next one begins with, and a scan into `out + 1` ends with the total.
+/// As the header says, the last output of a chunk is the initial value of the next one. A scan into `out + 1` ends with
+/// the total.
 TEST_F(CudaValueAt, AGraphScansChunkAfterChunk) {
   constexpr std::int64_t kChunk = 700'001;
   constexpr int kChunks = 4;
@@ -150,7 +151,7 @@ void set(DeviceArray<T>& to, const T& value) {
   tests::copy_in(to.data(), &value, sizeof value);
 }
 
-/// What is in device memory, and how many elements that is of so many.
+/// The length that device memory contains, and the number of elements that the call must then process.
 struct Given {
   std::int64_t length;
   std::int64_t elements;
@@ -159,7 +160,7 @@ std::vector<Given> lengths_up_to(std::int64_t most) {
   return {{0, 0}, {1, 1}, {most / 3, most / 3}, {most - 1, most - 1}, {most, most}, {most + 5, most}, {-1, 0}};
 }
 
-/// The outputs up to the length have the bits that a scan of all elements has there; those past it stay as they were.
+/// The outputs up to the length must equal, bit by bit, those of a scan of all elements; later outputs must not change.
 template <class T, class Op>
 void check_lengths(Op op, T init, const Policy& policy) {
   for (const std::int64_t most : kLengths) {
@@ -228,7 +229,8 @@ TEST_F(CudaValueAt, ReductionsHaveTheBitsOfTheirLength) {
   check_reduced_lengths<Affine<std::uint32_t>>(Then{}, {3, 4});
 }
 
-/// One workspace and one graph for arrays of any length up to some: each replay finds it as the one before has left it.
+/// One workspace and one graph for arrays of any length up to a maximum. Each replay uses the workspace as the previous
+/// one left it.
 void check_replays(std::string_view rung) {
   constexpr std::int64_t kMost = 4'000'007;
   const std::vector<std::int64_t> x = random_values<std::int64_t>(kMost);
@@ -275,14 +277,14 @@ TEST_F(CudaValueAt, WhatIsRefused) {
   expect_error(Code::invalid_argument, "initial value is host memory",
                [&] { reduce_async(Policy{}, x.data(), 100, y.data(), ValueAt(&host)); });
   for (const int at : {0, 50, 99}) {
-    expect_error(Code::invalid_argument, "lies in the output",
+    expect_error(Code::invalid_argument, "overlaps the output",
                  [&] { exclusive_scan(Policy{}, x.data(), 100, y.data(), ValueAt(y.data() + at)); });
   }
   exclusive_scan(Policy{}, x.data(), 99, y.data(), ValueAt(y.data() + 99));
   for (const char* rung : {"cuda.cub", "cuda.shuffle"}) {
-    expect_error(Code::unsupported, std::string(rung) + " begins with a value of the host's",
+    expect_error(Code::unsupported, std::string(rung) + " needs the initial value in host memory",
                  [&] { exclusive_scan(Policy{}.with_rung(rung), x.data(), 100, y.data(), ValueAt(x.data())); });
-    expect_error(Code::unsupported, std::string(rung) + " begins with a value of the host's",
+    expect_error(Code::unsupported, std::string(rung) + " needs the initial value in host memory",
                  [&] { reduce_async(Policy{}.with_rung(rung), x.data(), 100, y.data(), ValueAt(x.data())); });
   }
   DeviceArray<std::int64_t> length(1);
@@ -295,15 +297,15 @@ TEST_F(CudaValueAt, WhatIsRefused) {
   expect_error(Code::invalid_argument, "length is host memory",
                [&] { reduce_async(Policy{}, x.data(), {&of_host, 100}, y.data(), 0); });
   for (const int at : {0, 50, 99}) {
-    expect_error(Code::invalid_argument, "the length lies in the output",
+    expect_error(Code::invalid_argument, "the length overlaps the output",
                  [&] { inclusive_scan(Policy{}, x.data(), {z.data() + at, 100}, z.data()); });
   }
-  expect_error(Code::invalid_argument, "the length lies in the result",
+  expect_error(Code::invalid_argument, "the length is inside the result",
                [&] { reduce_async(Policy{}, z.data(), {length.data(), 100}, length.data(), 0); });
   for (const char* rung : {"cuda.cub", "cuda.shuffle"}) {
-    expect_error(Code::unsupported, std::string(rung) + " takes a length of the host's",
+    expect_error(Code::unsupported, std::string(rung) + " needs the length in host memory",
                  [&] { inclusive_scan(Policy{}.with_rung(rung), x.data(), {length.data(), 100}, y.data()); });
-    expect_error(Code::unsupported, std::string(rung) + " takes a length of the host's",
+    expect_error(Code::unsupported, std::string(rung) + " needs the length in host memory",
                  [&] { reduce_async(Policy{}.with_rung(rung), x.data(), {length.data(), 100}, y.data(), 0); });
   }
 }

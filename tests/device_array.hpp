@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/device_array.hpp: guarded memory on a GPU, memory that runs out, a stale error, tests that need a GPU.
+// tests/device_array.hpp: guarded memory on a GPU, memory that runs out, a stale error, and tests that need a GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -23,8 +23,8 @@ inline void require(cudaError_t error) {
   if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
 }
 
-/// As cudaMemset() and cudaMemcpy() on the device, but over when they return: those only put it into the default stream, for which
-/// streams such as OwnStream do not wait.
+/// Like cudaMemset() and cudaMemcpy() on the device, but complete when they return. Those functions only enqueue work
+/// in the default stream, and streams such as OwnStream do not wait for it.
 inline void fill(void* to, int byte, std::size_t bytes) {
   require(cudaMemset(to, byte, bytes));
   require(cudaStreamSynchronize(nullptr));
@@ -34,10 +34,11 @@ inline void copy_in(void* to, const void* from, std::size_t bytes) {
   require(cudaStreamSynchronize(nullptr));
 }
 
-/// Leaves an error in the runtime, as a caller does that has not asked for it yet.
+/// Leaves an error in the runtime, like a caller that has not queried it yet.
 inline void leave_stale_error() { ASSERT_EQ(cudaSetDevice(9999), cudaErrorInvalidDevice); }
 
-/// That error is the caller's to ask for after a rung that is written here; libraries clear it. It is gone afterwards.
+/// After an upsweep rung, the error must still be there for the caller to query; libraries clear it. Afterwards it is
+/// cleared.
 inline void expect_stale_error(const RungInfo& rung) {
   const cudaError_t last = cudaGetLastError();
   if (rung.kind == Kind::step) {
@@ -45,7 +46,7 @@ inline void expect_stale_error(const RungInfo& rung) {
   }
 }
 
-/// Says `skipped: no device` where there is none: CTest looks for it.
+/// Prints `skipped: no device` if there is none: CTest searches for this text.
 class GpuTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -53,7 +54,7 @@ class GpuTest : public testing::Test {
   }
 };
 
-/// Skips where fewer than so many GB of device memory are free.
+/// Skips the test if fewer than kGigabytes GB of device memory are free.
 template <std::size_t kGigabytes>
 class LargeGpuTest : public GpuTest {
  protected:
@@ -89,13 +90,13 @@ class DeviceArray {
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
 
-  /// An element that nothing has written.
+  /// The value of an element that has not been written.
   [[nodiscard]] static T poisoned() {
     T element;
     std::memset(&element, kPoison, sizeof element);
     return element;
   }
-  /// All elements poisoned again, so that a call that writes none is seen.
+  /// Poisons all elements again, so that a call that does not write them is detected.
   void poison() { fill(data(), kPoison, static_cast<std::size_t>(n_) * sizeof(T)); }
   [[nodiscard]] T* data() { return reinterpret_cast<T*>(memory_ + before_); }
   [[nodiscard]] std::vector<T> values() {
@@ -138,7 +139,7 @@ class OwnStream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// What `work` puts into a stream, captured as a CUDA graph that can be launched again and again.
+/// The work that `work` enqueues in a stream, captured as a CUDA graph that can be launched repeatedly.
 class Replay {
  public:
   template <class Work>
@@ -154,7 +155,7 @@ class Replay {
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
 
-  /// The graph's outputs are poisoned before it is launched, so that a replay that writes none is seen.
+  /// The graph's outputs are poisoned before it is launched, so that a replay that does not write them is detected.
   template <class... Outputs>
     requires(sizeof...(Outputs) > 0)
   void launch(Outputs&... outputs) const {
@@ -167,7 +168,7 @@ class Replay {
   cudaGraphExec_t replay_ = nullptr;
 };
 
-/// Counts what is allocated, and refuses from the given allocation on.
+/// Counts allocations, and refuses the given one and all later ones.
 class CountingMemory final : public gpu::MemoryResource {
  public:
   explicit CountingMemory(int refused_from) : refused_from_(refused_from) {}

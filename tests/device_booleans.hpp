@@ -10,8 +10,8 @@
 
 namespace upsweep::tests {
 
-/// Booleans on the device, by bytes, true ones of several values, or from a bit on, bits outside set; with no byte more than
-/// they need.
+/// Booleans on the device: as bytes, where true has several values, or as bits from a given bit on, with all bits
+/// outside set. The allocation has exactly the required number of bytes.
 class DeviceBooleans {
  public:
   explicit DeviceBooleans(const std::vector<bool>& booleans, std::int64_t first_bit = -1, std::int64_t misaligned = 0)

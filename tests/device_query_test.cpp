@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/device_query_test.cpp: queries by generated kernels give what the CPU gives: on a GPU, or with kernels emulated.
+// tests/device_query_test.cpp: queries by generated kernels give the CPU's results, on a GPU or with emulated kernels.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ class Columns {
     for (const auto& column : columns_) {
       table_.add(column.field, column.bytes.data(), rows, with_nulls ? validity_.data() : nullptr, column.words);
     }
-    // Columns that never have NULLs.
+    // These columns never have NULLs.
     table_.add(Field{.name = "n"}, counted_.data(), rows);
   }
   [[nodiscard]] const MemoryTable& table() const { return table_; }
@@ -135,10 +135,10 @@ class Columns {
   MemoryTable table_;
 };
 
-/// Cells by rows, or the error's code, row and words.
+/// Cells by rows, or the error's code, row and message.
 struct Outcome {
   std::vector<std::vector<std::string>> cells;
-  std::vector<std::vector<double>> reals;  ///< NaN where a cell is none
+  std::vector<std::vector<double>> reals;  ///< NaN if a cell is not a real
   std::string error;
   std::int64_t rows_by_cpu = 0;
 };
@@ -164,7 +164,7 @@ Outcome ask(const std::string& sql, const Policy& policy, const Table& table) {
   return outcome;
 }
 
-/// Floats may be folded in another order.
+/// Floats may be folded in a different order.
 bool is_near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
 
 void expect_same(const Outcome& there, const Outcome& here, const std::string& what) {
@@ -197,7 +197,7 @@ class DeviceQuery : public testing::Test {
   }
 };
 
-enum class By : std::uint8_t { device, either };  ///< who may compute the rows
+enum class By : std::uint8_t { device, either };  ///< the device must, or either may, compute the rows
 
 void compare(const std::vector<std::string>& queries, const Columns& columns, const std::string& what, By by) {
   const Table& table = columns.table();
@@ -224,7 +224,7 @@ void compare(const std::vector<std::string>& queries, By by = By::device) {
   }
 }
 
-// Of TPC-H: queries 6 and 1.
+// Queries 6 and 1 of TPC-H.
 constexpr const char* kForecast =
     "SUM(price * sd) FROM t WHERE day >= date '1994-01-01' AND day < date '1994-01-01' + interval '1' year AND "
     "sd BETWEEN 0.05 AND 0.07 AND si < 24";
@@ -350,8 +350,8 @@ TEST_F(DeviceQuery, Groups) {
   });
 }
 
-// What a kernel cannot do is reported as the CPU reports it, and what it leaves undone is done.
-// Each row is NULL in another key: all are groups of their own, however many words it takes to say which keys are NULL.
+// Errors that kernels find are reported as on the CPU, and rows that kernels skip are still processed. Each row is NULL
+// in a different key. So every row is a separate group, however many words the NULL bits need.
 TEST_F(DeviceQuery, ManyKeysThatMayBeNull) {
   for (const std::size_t keys : {std::size_t{65}, std::size_t{130}}) {
     const std::vector<std::int64_t> zeros(keys, 0);
@@ -398,7 +398,7 @@ TEST_F(DeviceQuery, ErrorsAreTheCpus) {
       By::either);
 }
 
-// ----------------------------------------------------------------------------------------------------------------- rules
+// --------------------------------------------------------------------------------------------------------------- rules
 
 constexpr Int128 kLongMax = std::numeric_limits<std::int64_t>::max();
 constexpr Int128 kLongMin = std::numeric_limits<std::int64_t>::min();
@@ -406,9 +406,9 @@ constexpr Int128 kIntMax = std::numeric_limits<std::int32_t>::max();
 constexpr Int128 kIntMin = std::numeric_limits<std::int32_t>::min();
 constexpr Int128 kUnsignedMax = std::numeric_limits<std::uint64_t>::max();
 constexpr Int128 kWideMax = expression::kInt128Max;
-using Exact = std::optional<Int128>;  // none is NULL
+using Exact = std::optional<Int128>;  // nullopt is NULL
 
-/// What a row with these values comes to: text of the answer, or of an error the word.
+/// The result for a row with these values: text of the answer, or the error code.
 struct Case {
   Exact a;
   Exact b;
@@ -421,7 +421,7 @@ struct Rule {
   Field a;
   Field b;
   std::vector<Case> cases;
-  By by = By::device;  ///< who may compute what is no error
+  By by = By::device;  ///< may the CPU compute the result if there is no error?
 };
 
 Field integers(Storage storage) { return {.kind = ValueKind::integer, .storage = storage}; }
@@ -431,7 +431,7 @@ std::string number_of(const std::string& condition) {
   return fmt::format("CASE WHEN {0} THEN 1 WHEN NOT ({0}) THEN 0 END", condition);
 }
 
-/// The meaning of every operator on exact values: at the edges of each form, with NULLs.
+/// The meaning of every operator on exact values: at the limits of each type, with NULLs.
 std::vector<Rule> exact_rules() {
   const Field i32 = integers(Storage::int32);
   const Field i64 = integers(Storage::int64);
@@ -609,7 +609,7 @@ std::vector<Rule> exact_rules() {
   };
 }
 
-/// Elements of a column of any storage, and which are there.
+/// Elements of a column of any storage, and their validity.
 class Elements {
  public:
   explicit Elements(Field field) : field_(std::move(field)) {}
@@ -638,7 +638,7 @@ class Elements {
   std::vector<std::uint8_t> validity_;
 };
 
-/// A cell of the only row of an answer, or the error's word; rows that are kept are the one numbered `row`.
+/// Returns a cell of the only row of an answer, or the error code; the query keeps only row `row`.
 template <class Policy>
 std::string cell_or_error(const Query& query, const Policy& policy, const Table& table, std::int64_t row, By by) {
   try {
@@ -653,8 +653,8 @@ std::string cell_or_error(const Query& query, const Policy& policy, const Table&
   }
 }
 
-// The CPU and the GPU have their arithmetic, comparisons and NULLs apart, in C++ and in CUDA C++: both must give what is
-// written here. Values are in columns, of which each case keeps one row: so a rule is one program.
+// The CPU and the GPU implement arithmetic, comparisons and NULLs separately, in C++ and in CUDA C++. Both must give
+// the results in this table. Values are in columns, and each case keeps one row; so a rule needs only one program.
 TEST_F(DeviceQuery, RulesAreTheSameOnBoth) {
   for (const Rule& rule : exact_rules()) {
     for (std::size_t kept = 0; kept < rule.cases.size(); ++kept) {
@@ -680,13 +680,13 @@ TEST_F(DeviceQuery, RulesAreTheSameOnBoth) {
   }
 }
 
-// NaN is equal to itself and greater than all else; division by zero is an error, overflow is not.
+// NaN equals itself and is greater than all other values. Division by zero is an error; overflow is not.
 TEST_F(DeviceQuery, RulesOfFloatsAreTheSameOnBoth) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
   struct Floats {
     double a, b;
-    const char* expected;  ///< of each expression
+    const char* expected;  ///< per expression
   };
   const Floats cases[] = {{1, 2, "1 1 0 3 0.5 1"},
                           {2, 2, "0 1 1 4 1 2"},
@@ -716,13 +716,13 @@ TEST_F(DeviceQuery, RulesOfFloatsAreTheSameOnBoth) {
   }
 }
 
-// Of floats, too, functions have one body for both.
+// Functions of floats also have one implementation for both.
 TEST_F(DeviceQuery, FunctionsOfFloatsAreTheSameOnBoth) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
   struct Floats {
     double a;
-    const char* expected;  ///< of each expression
+    const char* expected;  ///< per expression
   };
   const Floats cases[] = {
       {2.5, "2.5 3 2.5 0 1.5811388300841898"},
@@ -777,7 +777,7 @@ TEST_F(DeviceQuery, ManyGroupsOfManyRows) {
           columns, "many", By::device);
 }
 
-// The same bits on every run, and from a table that lies there.
+// The bits are the same on every run, and from a table in device memory.
 TEST_F(DeviceQuery, FloatsAreTheSameBitsOnEveryRun) {
   const Columns columns(kManyRows, false, 6);
   const std::string sql =
@@ -809,7 +809,7 @@ TEST_F(DeviceQuery, ATableThereIsReadByTheCpuToo) {
   }
 }
 
-/// Device memory that is used up.
+/// Device memory that is exhausted.
 class NoMemory final : public gpu::MemoryResource {
  public:
   void* allocate(std::int64_t bytes, gpu::Stream) override {
@@ -869,8 +869,8 @@ query::QueryPlan plan_of(const std::string& sql, const Table& table) {
   return query::bind(sql, query::parse(sql), "t", table.fields());
 }
 
-// A limit of memory that leaves one block: its sum is that of all rows, which 64 bits do not hold, though they hold those of a
-// multiprocessor.
+// With this limit of memory only one block fits, so its sum is the sum of all rows. 64 bits can hold the sum of a
+// multiprocessor's rows, but not this one.
 TEST_F(DeviceQuery, SumsHoldTheRowsThatASmallGridGivesABlock) {
 #if UPSWEEP_EMULATED_GPU
   constexpr std::int64_t kCount = 120'000;
@@ -885,7 +885,7 @@ TEST_F(DeviceQuery, SumsHoldTheRowsThatASmallGridGivesABlock) {
   const DeviceTable there(gpu::Policy{}, table);
   const query::QueryPlan plan = plan_of(fmt::format("SELECT SUM(x * {}) FROM t", kFactor), there);
   const expression::Kernels& kernels = expression::kernels(Isa::best);
-  constexpr std::int64_t kOneBlock = 130;  // fewer bytes than users may ask for
+  constexpr std::int64_t kOneBlock = 130;  // fewer bytes than users may request
   const query::Folded folded =
       query::execute(plan, there, gpu::Policy{}, kOneBlock, {}, std::make_unique<query::Totals>(plan));
   EXPECT_EQ(folded.rows_by_cpu, 0);
@@ -919,7 +919,7 @@ bool has_op(expression::Op op, const expression::Node& node) {
                                        [&](const expression::Node& arg) { return has_op(op, arg); });
 }
 
-/// What is asked with an operator, and literals of one type and rounded size that may stand at each "@" of it.
+/// A query that uses an operator. Each "@" in it can be any of the literals, which have the same type and rounded size.
 struct WithLiterals {
   const char* sql;
   std::vector<const char*> literals;
@@ -927,7 +927,7 @@ struct WithLiterals {
 
 std::vector<WithLiterals> with_literals(expression::Op op) {
   using expression::Op;
-  switch (op) {  // a new operator has no case: what literals can it have?
+  switch (op) {  // a new operator needs a case: which literals can it have?
     case Op::column:
       return {{"SUM(si) FROM t WHERE b = @", {"TRUE", "FALSE"}}};
     case Op::literal:
@@ -990,7 +990,7 @@ std::vector<WithLiterals> with_literals(expression::Op op) {
     case Op::string_test:
       return {{"SUM(si) FROM t WHERE few = @ OR few >= @", {"'N'", "'none'", "''"}},
               {"SUM(si) FROM t WHERE few IN (@, 'a', 'b', 'c', 'd')", {"'N'", "'none'"}}};
-    case Op::call:  // the number of places to round to belongs to the code
+    case Op::call:  // the number of decimal places is part of the code
       return {{"SUM(ABS(si - @)), SUM(SQRT(n + @)) FROM t WHERE ROUND(price * @, 1) > @", {"1", "2", "17"}}};
     case Op::is_member:
       return {{"SUM(si) FROM t WHERE n IN (1, 2, 3, 4, @)", {"5", "9999999999", "-1", "1", "1.5"}},
@@ -1001,7 +1001,7 @@ std::vector<WithLiterals> with_literals(expression::Op op) {
   detail::no_such_value();
 }
 
-/// The query with each "@" as one of the literals, in turn from the one of that number on.
+/// Returns the query with each "@" replaced by one of the literals, in turn, starting with literal `first`.
 std::string with(const WithLiterals& all, std::size_t first) {
   std::string sql;
   for (const char* c = all.sql; *c != '\0'; ++c) {
@@ -1014,7 +1014,7 @@ std::string with(const WithLiterals& all, std::size_t first) {
   return sql;
 }
 
-// Otherwise each of a dashboard's queries is compiled, and its code is kept.
+// Otherwise every query of a dashboard would be compiled, and its code stored.
 TEST_F(DeviceQuery, OtherLiteralsTakeTheSameCode) {
   using expression::Op;
   const Columns columns(10, true, 8);
@@ -1032,7 +1032,7 @@ TEST_F(DeviceQuery, OtherLiteralsTakeTheSameCode) {
       for (std::size_t first = 1; first < all.literals.size(); ++first) {
         EXPECT_EQ(source_of(with(all, first), table), text) << with(all, 0) << " and " << with(all, first);
       }
-      // Equal literals as well.
+      // Equal literals also use the same code.
       WithLiterals one = all;
       one.literals.resize(1);
       EXPECT_EQ(source_of(with(one, 0), table), text) << with(one, 0);
@@ -1041,7 +1041,7 @@ TEST_F(DeviceQuery, OtherLiteralsTakeTheSameCode) {
   EXPECT_NE(source_of("SUM(si) FROM t WHERE n > 5", table), source_of("SUM(si) FROM t WHERE n < 5", table));
 }
 
-// What 64 bits hold follows from how large a literal is: it counts in a few steps.
+// The number of bits depends on a literal's size, which is rounded to a few steps.
 TEST_F(DeviceQuery, LiteralsOfAllSizesTakeFewPrograms) {
   const Columns columns(10, true, 8);
   std::set<std::string> texts;
@@ -1067,7 +1067,7 @@ TEST_F(DeviceQuery, DivisionsByLiteralsAreExact) {
       x.push_back(-(std::int64_t{1} << bit) + near);
     }
   }
-  std::vector<std::uint64_t> u(x.begin(), x.end());  // those below 0 become large
+  std::vector<std::uint64_t> u(x.begin(), x.end());  // negative values become large
   std::vector<std::int32_t> s;
   s.reserve(x.size());
   for (const std::int64_t value : x) s.push_back(static_cast<std::int32_t>(value));
@@ -1081,12 +1081,12 @@ TEST_F(DeviceQuery, DivisionsByLiteralsAreExact) {
   for (int i = 0; i < 40; ++i) divisors.push_back((static_cast<std::int64_t>(random()) >> (random() % 63)) | 1);
   for (const std::int64_t divisor : divisors) {
     std::string sql = "SELECT COUNT(*)";
-    // Of 64 bits, of 32, of 33 and of 128. Apart by their signs: there errors do not cancel out.
+    // Operands of 64, 32, 33 and 128 bits. Sums are separate for each sign, so that errors do not cancel out.
     for (const char* const number : {"x", "s", "-s", "u"}) {
       sql += fmt::format(", SUM(CASE WHEN x > 0 THEN {0} / {1} END), SUM(CASE WHEN x < 0 THEN {0} / {1} END)", number,
                          divisor);
     }
-    // The least number has no opposite.
+    // The minimum int64 has no negation.
     sql += fmt::format(", MIN(x / {}) FROM t{}", divisor, divisor == -1 ? " WHERE x > -9223372036854775807" : "");
     const Outcome found = ask(sql, gpu::Policy{}, table);
     expect_same(found, ask(sql, par, table), sql);
@@ -1097,12 +1097,12 @@ TEST_F(DeviceQuery, DivisionsByLiteralsAreExact) {
     EXPECT_EQ(ask(sql, gpu::Policy{}, table).error, ask(sql, par, table).error);
     EXPECT_NE(ask(sql, gpu::Policy{}, table).error, "");
   }
-  const std::string turned = "SELECT MIN(x / -1) FROM t";  // the least number has no opposite
+  const std::string turned = "SELECT MIN(x / -1) FROM t";  // the minimum int64 has no negation
   EXPECT_EQ(ask(turned, gpu::Policy{}, table).error, ask(turned, par, table).error);
   EXPECT_NE(ask(turned, gpu::Policy{}, table).error, "");
 }
 
-// More words than a kernel takes lie in the device's memory: of literals, and of columns.
+// Literals and columns that need more words than a kernel has as parameters are read from device memory.
 TEST_F(DeviceQuery, KernelsReadManyWordsFromMemory) {
   std::string some = "n = 0";
   for (int i = 1; i < 600; ++i) some += fmt::format(" OR n = {}", 3 * i);
@@ -1126,7 +1126,7 @@ TEST_F(DeviceQuery, KernelsReadManyWordsFromMemory) {
   EXPECT_EQ(found.rows_by_cpu, 0);
 }
 
-// Its text is written, looked up and compiled in the first run.
+// The first run generates, looks up and compiles the kernel's text.
 TEST_F(DeviceQuery, KernelsAreMadeOnceForAQuery) {
   const Columns columns(100, true, 8);
   const DeviceTable there(gpu::Policy{}, columns.table());
@@ -1149,7 +1149,7 @@ TEST_F(DeviceQuery, KernelsAreMadeOnceForAQuery) {
   EXPECT_NE(other.kernels->fold(other, options)->source().text, kernel->source().text);
 }
 
-/// Text whose NULL rows hold what is no index.
+/// Strings whose NULL rows contain invalid indices.
 class NoIndicesInNulls {
  public:
   NoIndicesInNulls() {
@@ -1193,7 +1193,7 @@ TEST_F(DeviceQuery, NullTextsMayHaveAnyIndex) {
     EXPECT_EQ(error.index(), 2);
     EXPECT_EQ(std::string(error.what()), "s: row 2 has index 4 past its dictionary, which has 4 entries");
   }
-  // Nothing but NULL, of a dictionary without entries.
+  // A column of only NULL, with an empty dictionary.
   const std::vector<std::uint8_t> none(125, 0);
   MemoryTable empty;
   empty.add(text_field(), column.values, texts.rows(), none.data(), std::make_shared<const Dictionary>());
@@ -1202,7 +1202,7 @@ TEST_F(DeviceQuery, NullTextsMayHaveAnyIndex) {
   expect_same(ask(sql, gpu::Policy{}, empty), ask(sql, par, empty), sql);
 }
 
-// A table of somebody else's may give out such batches itself.
+// A user's table may return such batches.
 TEST_F(DeviceQuery, NullTextsOfABatchMayHaveAnyIndex) {
   const NoIndicesInNulls texts;
   gpu::Staging staging;
@@ -1215,7 +1215,7 @@ TEST_F(DeviceQuery, NullTextsOfABatchMayHaveAnyIndex) {
   EXPECT_TRUE(std::all_of(entries.begin(), entries.end(), [](std::int32_t entry) { return 0 <= entry && entry < 4; }));
 }
 
-// Plans with more than 48 KB of shared memory among them.
+// Some plans use more than 48 KB of shared memory.
 TEST_F(DeviceQuery, RunOnTheLastDeviceWhicheverOneIsCurrent) {
   const int last = std::max(static_cast<int>(gpu::devices().size()) - 1, 0);
   const auto policy = gpu::Policy{}.with_device(last);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/device_selections.hpp: lists and columns of selections.hpp on a GPU, with guards, and how a call failed.
+// tests/device_selections.hpp: lists and columns of selections.hpp on a GPU, with guards, and the error of a call.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ inline constexpr ListPattern kSelectionPatterns[] = {
     ListPattern::poisson, ListPattern::fixed3, ListPattern::fixed32, ListPattern::fixed1000, ListPattern::zero_to_4,
     ListPattern::empty,   ListPattern::one,    ListPattern::giants,  ListPattern::pareto};
 inline constexpr unsigned kSelectionShares[] = {0, 1, 10, 50, 99, 100};  ///< percent
-/// Around a word of marks (32), a tile of results (1024) and of content (2048), a chunk of lists (4096), and a block of marks
-/// (32768).
+/// Sizes around a word of marks (32), a tile of results (1024) and a tile of content (2048). Also around a tile of
+/// lists (4096), and a block of marks (32768).
 inline constexpr std::int64_t kSelectionSizes[] = {0,    1,    2,    31,   32,    33,    255,   1023,  1024,  1025,
                                                    2047, 2048, 2049, 4097, 32767, 32768, 32769, 70001, 300007};
 
@@ -51,7 +51,7 @@ class DeviceLists {
   [[nodiscard]] T* stops() { return stops_.data(); }
 
  private:
-  /// With the last list's stop at the end: so that starts are offsets where lists lie one after the other.
+  /// Converts starts, and appends the last list's stop: so the starts of adjacent lists are also their offsets.
   static std::vector<T> converted(const std::vector<std::int64_t>& values, const std::vector<std::int64_t>& ends) {
     std::vector<T> all;
     for (const std::int64_t value : values) all.push_back(static_cast<T>(value));
@@ -67,7 +67,7 @@ class DeviceLists {
   bool has_nulls_;
 };
 
-/// A column of `n` elements of so many bytes at any address, as a host's copy and on the device.
+/// A column of `n` elements of a given size at any address, on the host and on the device.
 class DeviceColumn {
  public:
   DeviceColumn(std::int64_t n, int size, std::int64_t misaligned_bytes)
@@ -77,7 +77,7 @@ class DeviceColumn {
         host_(bytes_of(n, size)),
         content_(host_, misaligned_bytes) {}
 
-  /// A fresh output of that capacity.
+  /// Makes a new output of this capacity.
   void clear(std::int64_t capacity) {
     capacity_ = capacity;
     out_.emplace(capacity * size_, misaligned_);

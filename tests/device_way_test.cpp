@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/device_way_test.cpp: what work by way of a GPU waited for, as the terminal and JSON say it, and when --device auto goes there.
+// tests/device_way_test.cpp: the text and JSON that report what limited a GPU transfer, and when --device auto chooses
+// the GPU.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace {
 constexpr std::int64_t kGigabyte = 1'000'000'000;
 constexpr gpu::LinkRates kLink{.to_device = 55e9, .to_host = 54e9, .both = 48e9};
 
-/// Ten seconds for 500 GB there and 400 GB back.
+/// Ten seconds for 500 GB to the device and 400 GB back.
 DeviceWay way_of(double to_device, double to_host, double host_copies, double kernel, double files = 0) {
   return {.use = {.seconds = 10,
                   .times = {.to_device = to_device, .kernel = kernel, .to_host = to_host},
@@ -31,7 +32,7 @@ TEST(DeviceWay, NamesWhatWasAtWorkTheLongest) {
   EXPECT_EQ(limit_text(way_of(9, 9.8, 0, 2)), "the link: 40.0 GB/s from the device, of 54.0 GB/s");
   EXPECT_EQ(limit_text(way_of(5, 5, 5, 9)), "kernels, which took 90 % of the time");
   EXPECT_EQ(limit_text(way_of(5, 5, 9.5, 2)),
-            "the host's memory: copies to and from pinned memory took 95 % of the time; 50.0 GB/s to the device, of "
+            "host memory: copies to and from pinned memory took 95 % of the time; 50.0 GB/s to the device, of "
             "55.0 GB/s");
   EXPECT_EQ(limit_text(way_of(9.8, 9, 0, 2, 30)), "files: reading and writing them took 75 % of the time");
 }
@@ -51,14 +52,14 @@ TEST(DeviceWay, AsJson) {
 }
 
 TEST(DeviceWay, ChoosesTheFasterOne) {
-  // Sixteen cores read faster than a link, and so does the way there through their memory.
+  // Sixteen cores read faster than the link, and faster than host memory can copy data to the GPU.
   const DeviceChoice cpu = choose_by_rates({.copy = 200e9, .read = 240e9}, kLink);
   EXPECT_FALSE(cpu.on_gpu);
-  EXPECT_EQ(cpu.why,
-            "on the CPU: the CPU takes 240.0 GB/s through its memory; the link to the GPU has 55.0 GB/s, to which that "
-            "memory "
-            "copies 66.7 GB/s");
-  // Where reads are slow and copies are not.
+  EXPECT_EQ(
+      cpu.why,
+      "on the CPU: the CPU reads its memory at 240.0 GB/s; the link to the GPU runs at 55.0 GB/s, and host memory "
+      "copies at 66.7 GB/s");
+  // Reads are slow and copies are not.
   EXPECT_TRUE(choose_by_rates({.copy = 200e9, .read = 30e9}, kLink).on_gpu);
   EXPECT_FALSE(choose_by_rates({.copy = 60e9, .read = 30e9}, kLink).on_gpu);
 }

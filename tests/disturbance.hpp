@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/disturbance.hpp: holds up threads of this process at random, as a host that takes cores away does.
+// tests/disturbance.hpp: delays threads of this process at random, like a host that takes cores away.
 #pragma once
 
 #include <sched.h>
@@ -20,7 +20,7 @@
 
 namespace upsweep::tests {
 
-/// Sleeps for one to five milliseconds where it interrupts a thread.
+/// Sleeps for one to five milliseconds in the interrupted thread.
 inline void hold_up(int) {
   static std::atomic<unsigned> count{0};
   const int saved = errno;
@@ -29,8 +29,8 @@ inline void hold_up(int) {
   errno = saved;
 }
 
-/// Binds every thread of this process to one core, new ones too, and holds up one of them now and then. Either can be left
-/// out.
+/// Binds every thread of this process to one core, including new threads, and delays one of them from time to time.
+/// Either can be disabled.
 class Disturbance {
  public:
   explicit Disturbance(bool binds = true, bool holds_up = true) : binds_(binds), holds_up_(holds_up) {
@@ -48,7 +48,7 @@ class Disturbance {
   Disturbance& operator=(const Disturbance&) = delete;
 
  private:
-  static constexpr int kSignal = SIGPROF;  // one that the library's own threads take
+  static constexpr int kSignal = SIGPROF;  // the library's own threads do not block this signal
 
   void disturb() {
     std::mt19937 random(7);
@@ -59,7 +59,7 @@ class Disturbance {
       std::vector<pid_t> threads;
       for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
         const pid_t thread = std::stoi(task.path().filename());
-        if (binds_) sched_setaffinity(thread, sizeof core, &core);  // fails where it has ended meanwhile
+        if (binds_) sched_setaffinity(thread, sizeof core, &core);  // fails if the thread has ended
         if (thread != gettid()) threads.push_back(thread);
       }
       if (holds_up_) syscall(SYS_tgkill, getpid(), threads[random() % threads.size()], kSignal);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/dynamic_test.cpp: calls by run-time types give what the templates give, in one piece and in several.
+// tests/dynamic_test.cpp: calls with run-time types give the results of the templates, in one call and in several.
 #include "upsweep/dynamic.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ using tests::code_of;
 
 constexpr std::int64_t kLength = 1000;
 
-/// Sums and products of these are exact in floats, in any order.
+/// Sums and products of these values are exact in floats, in any order.
 template <class T>
 std::vector<T> elements() {
   std::vector<T> values(kLength);
@@ -46,7 +46,7 @@ std::vector<T> elements() {
   return values;
 }
 
-/// For every element type and operator that it has.
+/// Calls f for every element type and each of its operators.
 template <class F>
 void for_each_case(const F& f) {
   for (int t = 0; t < kTypeCount; ++t) {
@@ -159,7 +159,7 @@ TEST(Dynamic, OffsetsGoOnFromTheCarry) {
   EXPECT_EQ(carry.lists, 3);
 }
 
-// ---------------------------------------------------------------------------------------------------------------- lists
+// --------------------------------------------------------------------------------------------------------------- lists
 
 constexpr std::array<std::int32_t, 6> kOffsets{0, 3, 3, 10, 500, kLength};
 
@@ -310,7 +310,7 @@ TEST(DynamicLists, FoldAndScanRunsOfEqualKeysByTheirLadder) {
   EXPECT_EQ(reduce(from, {firsts, 3, Type::int16}), Code::ok);
   EXPECT_EQ(reduce({values, 5, Type::int32}, {firsts, 3, Type::int16}), Code::unequal_lengths);
   EXPECT_EQ(reduce(from, {firsts, 3, Type::uint16}), Code::invalid_argument) << "keys of another type";
-  EXPECT_EQ(reduce(from, {firsts, 2, Type::int16}), Code::unequal_lengths) << "too little capacity";
+  EXPECT_EQ(reduce(from, {firsts, 2, Type::int16}), Code::unequal_lengths) << "the capacity is too small";
 }
 
 TEST(Dynamic, GroupsByTheirLadder) {
@@ -334,7 +334,7 @@ TEST(Dynamic, GroupsByTheirLadder) {
   };
   std::int32_t most[3] = {};
   EXPECT_EQ(group(of, from, {most, 3, Type::int32}), Code::ok);
-  EXPECT_EQ(group(of, from, to), Code::unsupported) << "only sums widen";
+  EXPECT_EQ(group(of, from, to), Code::unsupported) << "only sums are widened";
   EXPECT_EQ(group(of, {values, 5, Type::int32}, {most, 3, Type::int32}), Code::unequal_lengths);
   EXPECT_EQ(group({keys, 6, Type::uint16}, from, {most, 3, Type::int32}), Code::invalid_argument);
   const float fractions[] = {1, 2, 3};
@@ -371,11 +371,11 @@ TEST(DynamicLists, RefuseWhatDoesNotFitTogether) {
   EXPECT_EQ(code_of([&] { (void)dynamic::content_column(from, array(numbers)); }), Code::invalid_argument);
 }
 
-// ---------------------------------------------------------------------------------------------------------- along an axis
+// ------------------------------------------------------------------------------------------------------- along an axis
 
 constexpr dynamic::Axis kAxes[] = {{1, 5, 3}, {3, 7, 1}, {2, 33, 17}, {4, 3, 5000}, {1, 9000, 2}, {0, 3, 2}, {2, 0, 3}};
 
-/// out[o][i][j] by one loop, from `init`; reduced: out[o][j].
+/// Computes out[o][i][j] by one loop, from `init`; reduced: out[o][j].
 template <class In, class Out, class Function>
 std::vector<Out> along_expected(const dynamic::Axis& axis, const std::vector<In>& in, Out init, Function function,
                                 bool exclusive, bool reduced) {
@@ -396,7 +396,7 @@ std::vector<Out> along_expected(const dynamic::Axis& axis, const std::vector<In>
   return out;
 }
 
-/// Small numbers: floats fold them exactly, in any order; products are of ones but for a few.
+/// Small numbers, which floats fold exactly, in any order; most factors of products are one.
 template <class T>
 std::vector<T> along_elements(const dynamic::Axis& axis, Operator op) {
   std::vector<T> in(static_cast<std::size_t>(axis.outer * axis.length * axis.inner));
@@ -505,7 +505,7 @@ TEST(Dynamic, CallsWithoutAnInitialValueKeepNegativeZeros) {
 }
 
 TEST(DynamicAlong, SumsOfManyFloatsAreOfBlocks) {
-  constexpr std::int64_t kOnes = (std::int64_t{1} << 24) + 8192;  // one by one they would stay at 2^24
+  constexpr std::int64_t kOnes = (std::int64_t{1} << 24) + 8192;  // added one by one they would stay at 2^24
   const std::vector<float> ones(2 * kOnes, 1.0F);
   float sums[2] = {};
   dynamic::reduce_along(par, Operator::add, {1, kOnes, 2}, {ones.data(), 2 * kOnes, Type::float32},
@@ -552,7 +552,7 @@ TEST(DynamicAlong, TheFirstOutputThatDoesNotFitIsNamed) {
   }
 }
 
-/// Of checked sums along the middle axis the first that does not fit, by Int128 over all of them.
+/// Returns the first checked sum along the middle axis that does not fit, using Int128 for all of them.
 template <class In, class Out>
 void check_first_overflow(std::int64_t inner, std::int64_t bad_row, Out init) {
   const dynamic::Axis axis{2, 5, inner};
@@ -683,7 +683,8 @@ TEST(Dynamic, RefusesWhatDoesNotFitTogether) {
   EXPECT_EQ(code_of([&] { dynamic::offsets(seq, from, {in, 1, Type::int32}, out, lists); }), Code::unequal_lengths);
 }
 
-/// Whether calls by that operator take elements of `in` into `out`; all that fold must say the same, before anything is written.
+/// Whether calls with this operator support elements of `in` and results of `out`. All folds must return the same code,
+/// before anything is written.
 Code folds(Operator op, Type in, Type out) {
   const std::int64_t zeros[2] = {};
   const std::int64_t offsets[] = {0, 2};
@@ -796,7 +797,7 @@ TEST(Dynamic, StagedChecksThatDoNotExistAreRefused) {
 }
 
 TEST(Dynamic, StagedNeedsAGpu) {
-  if (!gpu::devices().empty()) GTEST_SKIP() << "there is one";
+  if (!gpu::devices().empty()) GTEST_SKIP() << "there is a GPU";
   EXPECT_EQ(code_of([] { dynamic::Staged staged; }), gpu::is_built() ? Code::no_device : Code::not_built);
 }
 

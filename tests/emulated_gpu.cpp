@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/emulated_gpu.cpp: stands in for src/cuda's staging and programs: kernels run on the CPU, so that tests need no GPU.
+// tests/emulated_gpu.cpp: replaces src/cuda's staging and programs: kernels run on the CPU, so that tests need no GPU.
 //
-// A program is compiled by the C++ compiler and loaded. A block's threads are fibers: one runs until it has to wait for its
-// warp or its block, then the next does. That finds wrong answers, not races: no two threads ever run at a time.
+// The C++ compiler compiles a program, which is then loaded. A block's threads are fibers: one runs until it has to
+// wait for its warp or its block, then the next one runs. This finds wrong answers, but not races: two threads never
+// run at the same time.
 #include <dlfcn.h>
 #include <ucontext.h>
 
@@ -28,7 +29,7 @@
 namespace upsweep::gpu {
 namespace {
 
-// ---------------------------------------------------------------------------------------------------------------- fibers
+// -------------------------------------------------------------------------------------------------------------- fibers
 
 constexpr std::size_t kStackBytes = 256 << 10;
 constexpr int kWarp = 32;
@@ -38,9 +39,9 @@ struct Barrier {
   int passed = 0;
 };
 
-using JumpBuffer = std::array<void*, 5>;  // what __builtin_setjmp() notes
+using JumpBuffer = std::array<void*, 5>;  // written by __builtin_setjmp()
 
-/// Runs one thread of a block after the other, until the block's size is another one.
+/// Runs a block's threads one after the other. Fibers are reused until the block size changes.
 struct Fiber {
   ucontext_t context = {};
   std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
@@ -49,7 +50,7 @@ struct Fiber {
   bool done = false;
 };
 
-/// The block that runs.
+/// The block that is running.
 struct Block {
   std::vector<Fiber> fibers;
   std::vector<Barrier> warps;
@@ -63,7 +64,8 @@ Block block;
 
 Fiber& running() { return block.fibers[static_cast<std::size_t>(block.now)]; }
 
-/// Where a fiber goes on: what has run in between may have written anywhere, into registers too, which Clang does not expect.
+/// A fiber resumes here. The code that ran in between may have written anywhere, also to registers, which Clang does
+/// not expect.
 [[gnu::always_inline]] inline void forget() {
 #ifdef __x86_64__
   asm volatile("" : : : "memory", "rbx", "r12", "r13", "r14", "r15");
@@ -74,10 +76,10 @@ Fiber& running() { return block.fibers[static_cast<std::size_t>(block.now)]; }
 
 [[gnu::noinline]] void go_on_at(JumpBuffer& there) { __builtin_longjmp(there.data(), 1); }
 
-/// Leaves here and goes on there. swapcontext() would change the signal mask as well: a system call each time, which took
-/// half of the time of the tests.
+/// Leaves the fiber `here` and resumes `there`. swapcontext() would also change the signal mask. That is a system call
+/// each time, which took half of the time of the tests.
 [[gnu::noinline]] void jump(JumpBuffer& here, JumpBuffer& there) {
-  if (__builtin_setjmp(here.data()) == 0) go_on_at(there);  // not in one function: GCC sees no way back to it
+  if (__builtin_setjmp(here.data()) == 0) go_on_at(there);  // not in one function: GCC would see no path back to it
   forget();
 }
 
@@ -140,12 +142,12 @@ void run_block(int threads, const std::function<void()>& kernel) {
   }
 }
 
-// ------------------------------------------------------------------------------------------- what programs are linked to
+// ----------------------------------------------------------------------------------------- what programs are linked to
 
-/// Every lane's value, once all lanes are here.
+/// Returns every lane's value, after all lanes have arrived.
 const std::uint64_t* exchange(std::uint64_t value) {
   const auto warp = static_cast<std::size_t>(block.now / kWarp);
-  wait(block.warps[warp], kWarp);  // what was exchanged before has been read
+  wait(block.warps[warp], kWarp);  // the values of the previous exchange have been read
   block.exchange[warp][static_cast<std::size_t>(block.now % kWarp)] = value;
   wait(block.warps[warp], kWarp);
   return block.exchange[warp].data();
@@ -218,7 +220,7 @@ void replace(std::string& text, const std::string& from, const std::string& to) 
 
 }  // namespace
 
-// --------------------------------------------------------------------------------------------------------------- program
+// ------------------------------------------------------------------------------------------------------------- program
 
 struct Program::State {
   void* library = nullptr;
@@ -255,7 +257,7 @@ void Program::launch(const char* kernel, std::int64_t blocks, int threads, std::
                      std::span<const std::uint64_t> words) const {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  // A struct of that many words lies on the stack as an array does.
+  // A struct of N words is passed on the stack, like an array.
   struct Words {
     std::uint64_t w[512];
   };
@@ -263,14 +265,14 @@ void Program::launch(const char* kernel, std::int64_t blocks, int threads, std::
   if (words.size() > std::size(all.w) || shared_bytes > (1 << 18))
     throw std::runtime_error("too much for the emulation");
   std::copy(words.begin(), words.end(), all.w);
-  const bool is_one = words.size() == 1;  // which is passed in a register
+  const bool is_one = words.size() == 1;  // a struct of one word is passed in a register
   const auto function = is_one ? nullptr : state_->find<void(Words)>(kernel);
   const auto of_one = is_one ? state_->find<void(std::uint64_t)>(kernel) : nullptr;
   *state_->find<unsigned>("emulated_blocks") = static_cast<unsigned>(blocks);
   const std::function<void()> thread = [&] { is_one ? of_one(words[0]) : function(all); };
   for (std::int64_t b = 0; b < blocks; ++b) {
     *state_->find<unsigned>("emulated_block") = static_cast<unsigned>(b);
-    std::memset(state_->find<void>("cells"), 0xA5, 1 << 18);  // shared memory holds anything
+    std::memset(state_->find<void>("cells"), 0xA5, 1 << 18);  // the contents of shared memory are arbitrary
     run_block(threads, thread);
   }
 }
@@ -286,10 +288,10 @@ LaunchLimits launch_limits(int /*device*/) {
   return {.multiprocessors = 2, .shared_per_block = 64 << 10, .shared_per_multiprocessor = 100 << 10};
 }
 
-// --------------------------------------------------------------------------------------------------------------- staging
+// ------------------------------------------------------------------------------------------------------------- staging
 
 struct Staging::State {
-  MemoryResource* memory = nullptr;  ///< asked, so that it can refuse and count; not used
+  MemoryResource* memory = nullptr;  ///< called, so that it can refuse and count; its memory is not used
   std::map<int, std::vector<char>> arrays;
   std::map<int, std::vector<char>> host_arrays;
   StagingTimes times;
@@ -301,7 +303,7 @@ struct Staging::State {
     if (memory != nullptr && !array.empty()) memory->deallocate(nullptr, std::ssize(array), nullptr);
   }
   static void* grown(std::vector<char>& array, std::int64_t bytes) {
-    // New memory each time that it grows, filled with what no test expects.
+    // New memory whenever it grows, filled with bytes that no test expects.
     if (static_cast<std::int64_t>(array.size()) < bytes)
       array = std::vector<char>(static_cast<std::size_t>(bytes), '\x5A');
     return array.data();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/example.cpp: the README's example, compiled and run; tests/readme_example.sh holds the two together.
+// tests/example.cpp: the README's example, compiled and run; tests/readme_example.sh checks that both are the same.
 // README-begin
 #include <cstdint>
 #include <iostream>

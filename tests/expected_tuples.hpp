@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/expected_tuples.hpp: the combinations and cartesian products of lists as the reference has them, for every backend's tests.
+// tests/expected_tuples.hpp: the reference's combinations and cartesian products of lists, for the tests of every
+// backend.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace upsweep::tests {
 using Positions = std::vector<std::int64_t>;
 using Kind = impl::combinations::ExpectedTuples::Kind;
 
-/// What must come out: position d of all tuples, and their offsets.
+/// The expected result: position d of all tuples, and their offsets.
 struct Expected {
   Kind kind;
   std::int64_t n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/failure.hpp: how a call ends: the code, the index and the words of its Error, or ok.
+// tests/failure.hpp: how a call ends: the code, the index and the message of its Error, or ok.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace upsweep::tests {
 
-/// How an Error ends a call.
+/// The Error that ends a call.
 struct Failure {
   Code code = Code::ok;
   std::int64_t index = kNoIndex;
@@ -33,7 +33,7 @@ Failure failure_of(Call call) {
   }
 }
 
-/// Of an Error with that code, whose message has these words in it.
+/// Expects an Error with this code, whose message contains these words.
 template <class Call>
 void expect_error(Code code, const std::string& words, Call call) {
   try {
@@ -44,7 +44,7 @@ void expect_error(Code code, const std::string& words, Call call) {
     EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
   }
 }
-/// And with that index.
+/// Expects an Error with this code and index.
 template <class Call>
 void expect_error(Code code, std::int64_t index, const std::string& words, Call call) {
   expect_error(code, words, [&] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/few_threads.cpp: loaded before a program, lets it have so many threads at once as THREADS_AT_MOST says, and writes a dot
-// for each that it asks for to the file THREADS_ASKED, where that is given.
+// tests/few_threads.cpp: a library that is loaded before a program. The program can have at most THREADS_AT_MOST
+// threads at a time. For each requested thread it writes a dot to the file THREADS_ASKED, if this variable is set.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>

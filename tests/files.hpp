@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/files.hpp: good, bad and hostile files for the tests that read them, and the errors that they expect.
+// tests/files.hpp: valid, invalid and hostile files for the tests that read them, and the errors that they expect.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class IoTest : public testing::Test {
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   std::string put(const std::string& name, std::string_view bytes) {
-    fs::remove(path(name));  // file systems flush a file that is cut to nothing and written again
+    fs::remove(path(name));  // file systems flush a file that is truncated and written again
     std::ofstream(path(name), std::ios::binary) << bytes;
     return path(name);
   }
@@ -63,7 +63,7 @@ std::string bytes_of(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-// A .npy file around any header text; `padding` bytes of spaces shift the data.
+// Makes a .npy file around any header text; `padding` is the number of spaces that shift the data.
 inline std::string npy_around(const std::string& dict, const std::string& data, char major = 1,
                               std::size_t padding = 0) {
   const std::string text = dict + std::string(padding, ' ') + "\n";
@@ -81,7 +81,7 @@ std::string npy_of(const std::vector<T>& values, const std::string& descr) {
   return npy(descr, "(" + std::to_string(values.size()) + ",)", bytes_of(values));
 }
 
-// The Error that `act` throws. Every message is one line.
+// Returns the Error that `act` throws. Every message must be one line.
 inline Error error_of(const std::function<void()>& act) {
   try {
     act();
@@ -99,7 +99,7 @@ inline void expect_error(Code code, const std::string& part, const std::function
   EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << "'" << part << "' is not in: " << error.what();
 }
 
-// One to three bits of the first `size` bytes flipped.
+// Flips one to three bits of the first `size` bytes.
 inline std::string flipped(std::string bytes, std::size_t size, std::mt19937& random) {
   for (auto flips = 1 + random() % 3; flips > 0; --flips) {
     char& byte = bytes[random() % size];

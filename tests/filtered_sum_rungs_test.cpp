@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/filtered_sum_rungs_test.cpp: every rung of the ladder against the reference: sizes, patterns, limits,
+// tests/filtered_sum_rungs_test.cpp: every rung of the ladder is compared with the reference: sizes, patterns, limits,
 // misalignment, threads, instruction sets, single rows, and what calls refuse.
 #include <gtest/gtest.h>
 
@@ -28,11 +28,11 @@ using tests::make_rows;
 using tests::RowPattern;
 using tests::Rows;
 
-/// Rows enough for so many threads, by their keys alone.
+/// Returns the number of rows at which `threads` threads are used, considering only the keys.
 constexpr std::int64_t rows_for(int threads) { return tests::elements_for(threads, sizeof(std::uint32_t)) + 1; }
 
-// Around a vector (8 rows, 16 keys), four of them, a chunk (4096), the last of five blocks (2^14) of two threads, and several
-// blocks on three.
+// Sizes around a vector (8 rows, 16 keys), four vectors, and a block (4096). Also around the last of five work units
+// (2^14) of two threads, and several work units on three threads.
 constexpr std::int64_t kSizes[] = {0,    1,    2,    7,     8,     9,     15,    16,    17,         31,
                                    32,   63,   64,   65,    127,   129,   4095,  4096,  4097,       4160,
                                    8191, 8192, 8193, 12289, 65537, 81919, 81920, 81921, rows_for(3)};
@@ -49,7 +49,8 @@ Code code_of(Call call) {
   return Code::ok;
 }
 
-/// The rows at some distance from a 64-byte boundary, with poison around them: a rung that reads it gets another sum.
+/// The rows at a distance from a 64-byte boundary, with poison around them: a rung that reads the poison gets a
+/// different sum.
 class Placed {
  public:
   Placed(const Rows& rows, std::int64_t misaligned)
@@ -77,7 +78,7 @@ void check_rungs(const Policy& policy, Placed& placed, std::uint32_t limit, std:
     EXPECT_EQ(found.sum, expected) << rung.id << " limit " << limit << " threads " << policy.threads << " isa "
                                    << name(policy.isa);
   }
-  EXPECT_EQ(placed.sum(policy, limit), expected) << "the rung that the API picks";
+  EXPECT_EQ(placed.sum(policy, limit), expected) << "the rung that the API chooses";
 }
 
 TEST(FilteredSumRungs, EverySizePatternAndLimitMatchesTheReference) {
@@ -89,7 +90,7 @@ TEST(FilteredSumRungs, EverySizePatternAndLimitMatchesTheReference) {
         SCOPED_TRACE(testing::Message() << tests::name(pattern) << " n " << n);
         check_rungs(par.with_threads(3), placed, limit, rows.sum(limit));
       }
-      EXPECT_TRUE(placed.intact()) << "something was written";
+      EXPECT_TRUE(placed.intact()) << "an input was written";
     }
   }
 }
@@ -114,7 +115,7 @@ TEST(FilteredSumRungs, EveryInstructionSetThreadCountAndAlignmentMatchesTheRefer
 }
 
 TEST(FilteredSumRungs, EveryRowAloneCounts) {
-  // No lane, vector, chunk or block border is left out, and none is counted twice.
+  // At the border of a lane, vector, block or work unit, no row is left out, and none is counted twice.
   for (const std::int64_t n : {259, 4175}) {
     std::vector<std::uint32_t> key(static_cast<std::size_t>(n), 30);
     std::vector<std::int64_t> quantity(key.size());
@@ -138,8 +139,7 @@ TEST(FilteredSumRungs, EveryRowAloneCounts) {
 }
 
 TEST(FilteredSumRungs, EveryShareOfRowsIsCounted) {
-  // From one row in 4096 to all: where rows are noted down, where they are read in order, and where one turns into the
-  //      other.
+  // Shares from one row in 4096 to all: rows are collected first, or read in order, and the limit between both methods.
   for (const std::int64_t n : {4096, 4097, 100003}) {
     Rows rows = make_rows(RowPattern::lineitem, n, 3);
     Placed placed(rows, 1);
@@ -147,7 +147,7 @@ TEST(FilteredSumRungs, EveryShareOfRowsIsCounted) {
       for (const Isa isa : isas()) check_rungs(par.with_isa(isa).with_threads(2), placed, limit, rows.sum(limit));
     }
   }
-  // A chunk with too many kept rows in its last row, after one without any.
+  // A block whose rows are kept only at its end, and too many of them, after a block without kept rows.
   std::vector<std::uint32_t> key(3 * 4096, 9);
   const std::vector<std::int64_t> quantity(key.size(), 3);
   const std::vector<std::int64_t> price(key.size(), 5);
@@ -218,7 +218,7 @@ TEST(FilteredSumApi, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { call(par.with_threads(-1)); }), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { call(par.with_rung("cpu.quick")); }), Code::unknown_rung);
   EXPECT_EQ(code_of([&] { call(par.with_rung("cpu.simd")); }), Code::unsupported) << "a rung of another ladder";
-  EXPECT_EQ(code_of([&] { call(par.with_rung("cuda.fused")); }), Code::unsupported) << "the columns are the host's";
+  EXPECT_EQ(code_of([&] { call(par.with_rung("cuda.fused")); }), Code::unsupported) << "the columns are in host memory";
   EXPECT_EQ(code_of([&] { call(par.with_overflow(Overflow::checked)); }), Code::unsupported);
   EXPECT_EQ(filtered_sum(par, nullptr, nullptr, nullptr, 0, 30), 0);
   for (const auto& rung : tests::cpu_rungs("filtered-sum")) {

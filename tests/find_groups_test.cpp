@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/find_groups_test.cpp: each strategy of finding rows' groups alone: the groups are those of a map, whichever finds them.
+// tests/find_groups_test.cpp: each strategy to find rows' groups, tested separately: the groups must equal those of a
+// map, with every strategy.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -160,7 +161,7 @@ TEST(FindGroups, ByEntries) {
   const Key many(some_entries(random, 1000), strings_of(1000, "m"));
   const Key number(some_numbers(random, 0, 5));
   FindByEntries entries(by.kernels);
-  for (int round = 0; round < 2; ++round) {  // the second one after forget()
+  for (int round = 0; round < 2; ++round) {  // the second round runs after forget()
     Groups groups(by.plan);
     expect_blocks(groups, {{&a, &c}, {&a, &c}, {&b, &c}, {&a, &c}}, [&](const BlockKeys& block, std::int32_t* group) {
       ASSERT_TRUE(entries.find(groups, block, group));
@@ -214,7 +215,7 @@ TEST(FindGroups, ByValue) {
       EXPECT_FALSE(values.find(groups, block_of(std::vector{&null}, kRows), found));
       const Int128 elsewhere = 77;
       const std::uint8_t not_null = 0;
-      (void)groups.find(&elsewhere, &not_null);  // by another strategy
+      (void)groups.find(&elsewhere, &not_null);  // with another strategy
       EXPECT_FALSE(values.has_all(groups, 1 << 18));
       ASSERT_TRUE(values.find(groups, block_of(std::vector{&a}, kRows), found));
       EXPECT_EQ(found[0], groups.find(std::vector<Int128>{a.numbers[0]}.data(), &not_null));
@@ -276,7 +277,7 @@ TEST(UnaggregatedRows, AreWrittenWhereNearlyEachIsAGroup) {
             WriteRows::yes);
 }
 
-// The groups of a batch that failed are gone; those of the next one begin anew.
+// The groups of a failed batch are removed; the next batch starts with none of them.
 TEST(FindGroups, AnewAfterAnError) {
   MemoryTable table;
   Longs key, x, y;

@@ -21,7 +21,7 @@ struct GoldenCase {
   ExpectedOffsets expected;
 };
 
-/// The cases; empty, with the reason, where the file is not at hand.
+/// Returns the cases; empty, with the reason, if the file is not available.
 inline std::vector<GoldenCase> golden_cases(std::string& reason) {
   const char* source = std::getenv("UPSWEEP_SOURCE_DIR");
   const std::string path =
@@ -47,14 +47,14 @@ inline std::vector<GoldenCase> golden_cases(std::string& reason) {
       std::size_t bad = 0;
       while (one.lists.stops.at(bad) >= one.lists.starts.at(bad)) ++bad;
       one.expected.outcome = {Code::stop_before_start, static_cast<std::int64_t>(bad)};
-      one.expected.offsets.resize(bad + 1);  // what follows is not specified
+      one.expected.offsets.resize(bad + 1);  // later offsets are unspecified
     }
     cases.push_back(one);
   }
   return cases;
 }
 
-/// The same lists with bounds of another type.
+/// Converts the lists to bounds of another type.
 template <class T>
 Bounds<T> as(const Bounds<std::int64_t>& lists) {
   const auto narrow = [](const std::vector<std::int64_t>& wide) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/group_by_rungs_test.cpp: every rung of the group-by ladder against its reference: patterns and types of keys, types of values,
-// operators, counts, threads and the bits of float sums, overflow, capacity, and what is refused.
+// tests/group_by_rungs_test.cpp: every rung of the group-by ladder is compared with its reference. Cases: patterns and
+// types of keys, types of values, operators, counts, threads and the bits of float sums, overflow, capacity, and what
+// is refused.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -36,7 +37,7 @@ using tests::Keys;
 using tests::keys_of;
 using tests::kSanitized;
 
-/// Every rung with such counts of threads, and what the API runs.
+/// Every rung with these numbers of threads, and the API's choice.
 std::vector<Policy> policies(const std::vector<int>& counts) {
   std::vector<Policy> all{par};
   for (const RungInfo& rung : tests::cpu_rungs("group-by")) {
@@ -48,19 +49,19 @@ std::vector<Policy> policies(const std::vector<int>& counts) {
   return all;
 }
 
-/// With several, of which sums of floats must not depend.
+/// With several numbers of threads, on which sums of floats must not depend.
 std::vector<Policy> policies() { return policies(kSanitized ? std::vector{1, 3} : std::vector{1, 2, 3, 7}); }
 
 std::string describe(const Policy& policy) {
   return std::string(policy.rung) + " threads " + std::to_string(policy.threads);
 }
 
-/// Those that add a group's floats up in the order of the rows.
+/// Whether the rung adds a group's floats in the order of the rows.
 bool is_in_order(std::string_view rung) {
   return rung == "cpu.serial" || rung == "cpu.partitioned" || rung == "cpu.sorted";
 }
 
-/// What a call on some policy leaves, between guards.
+/// The result of a call with some policy, between guards.
 template <class Key, class Out>
 struct Outputs {
   explicit Outputs(std::int64_t capacity) : keys(capacity, 1), folds(capacity, 3), counts(capacity, 1) {}
@@ -78,9 +79,9 @@ void check(const std::vector<Key>& keys, const std::vector<In>& values, std::typ
   const auto folds = impl::group_by::expected_folds<Out>(expected, values.data(), op);
   const std::int64_t groups = std::ssize(expected.keys);
   const bool rounds = std::is_floating_point_v<Out> && std::is_same_v<Op, Add>;
-  std::map<std::string_view, std::vector<Out>> bits;  // of each rung, which has them with any threads
+  std::map<std::string_view, std::vector<Out>> bits;  // per rung; the same with any number of threads
   for (const Policy& policy : on) {
-    // Short inputs are one thread's, and what is sorted takes longest.
+    // Short inputs are processed by one thread, and sorting takes the longest time.
     if (policy.threads > 3 && (std::ssize(keys) <= 1025 || (policy.threads == 7 && policy.rung == "cpu.sorted")))
       continue;
     SCOPED_TRACE(describe(policy));
@@ -90,7 +91,7 @@ void check(const std::vector<Key>& keys, const std::vector<In>& values, std::typ
     try {
       result = group_by(policy, keys, values, with.keys.span(), with.folds.span(), with.counts.span(), op);
       EXPECT_EQ(group_by(policy, keys, values, without.keys.span(), without.folds.span(), op).groups, groups);
-    } catch (const Error& error) {  // keys that are too far apart
+    } catch (const Error& error) {  // the range of keys is too large
       EXPECT_TRUE(error.code() == Code::unsupported && policy.rung == "cpu.direct") << error.what();
       continue;
     }
@@ -113,14 +114,14 @@ void check(const std::vector<Key>& keys, const std::vector<In>& values, std::typ
   }
 }
 
-/// Floats are fractions, of which another order of additions has other sums.
+/// Floats are fractions: a different order of additions changes their sums.
 template <class T>
 std::vector<T> values_of(std::int64_t n) {
   if constexpr (std::is_floating_point_v<T>) return tests::rounded<T>(n, 3);
   if constexpr (std::is_integral_v<T>) return tests::make<T>(tests::Pattern::random, n);
 }
 
-/// Around blocks, pieces and stretches.
+/// Sizes around blocks and work units.
 std::vector<std::int64_t> sizes() {
   if (kSanitized) return {0, 1, 1025, 66'000};
   return {0, 1, 1023, 1024, 1025, 65'535, 65'536, 65'537, 300'007};
@@ -135,7 +136,7 @@ TYPED_TEST(GroupByRungs, ByKeysOfEveryTypeAndPatternMatchTheReference) {
     for (const Keys pattern : tests::kAllKeys) {
       for (const std::int64_t n : sizes()) {
         if (n > 70'000 && pattern != Keys::random && pattern != Keys::hot && pattern != Keys::dense) continue;
-        if (n % 65'536 != 1 && !std::is_same_v<TypeParam, std::int64_t>) continue;  // keys of all types do the same
+        if (n % 65'536 != 1 && !std::is_same_v<TypeParam, std::int64_t>) continue;  // key types share their code
         SCOPED_TRACE("pattern " + std::to_string(static_cast<int>(pattern)) + " n " + std::to_string(n));
         check(keys_of<TypeParam>(pattern, n), values_of<double>(n), std::type_identity<double>{}, add,
               std::is_same_v<TypeParam, std::int64_t> ? policies() : policies({3}));
@@ -177,7 +178,7 @@ TEST(GroupByRungs, NanAndZerosAreAsTheOperatorsHaveThem) {
   check(keys, zeros, std::type_identity<double>{}, add);
 }
 
-/// Groups rows with keys of so many kinds. As much memory as would be for entries of all rows is not there.
+/// Groups rows with `groups` different keys. There is not enough memory for one entry per row.
 void group_in_little_memory(std::int64_t rows, std::int64_t groups, rlim_t memory) {
   std::vector<std::uint32_t> keys(static_cast<std::size_t>(rows));
   for (std::int64_t i = 0; i < rows; ++i) keys[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(i % groups);
@@ -190,7 +191,7 @@ void group_in_little_memory(std::int64_t rows, std::int64_t groups, rlim_t memor
     group_by(par.with_threads(2).with_overflow(Overflow::checked), std::span(keys).first(some),
              std::span(values).first(some), out_keys, sums, counts, add);
   };
-  group(1 << 20);  // threads and their arenas are there
+  group(1 << 20);  // threads and their arenas now exist
   std::ifstream statm("/proc/self/statm");
   rlim_t pages = 0;
   ASSERT_TRUE(statm >> pages);
@@ -210,15 +211,15 @@ void group_in_little_memory(std::int64_t rows, std::int64_t groups, rlim_t memor
 }
 
 TEST(GroupByRungs, MemoryFollowsGroupsAndNotRows) {
-  if (kSanitized) GTEST_SKIP() << "skipped: sanitizers take memory of their own";
-  // An entry is a key, a row, a checked total of 16 bytes and a count: 30 bytes. Of 2^26 rows they would be 2 GB.
+  if (kSanitized) GTEST_SKIP() << "skipped: sanitizers use additional memory";
+  // An entry is a key, a row, a checked total of 16 bytes and a count: 30 bytes. For 2^26 rows they would be 2 GB.
   constexpr std::int64_t kRows = std::int64_t{1} << 26;
   group_in_little_memory(kRows, 2, rlim_t{1} << 28);
-  group_in_little_memory(kRows, 4000, rlim_t{1} << 29);     // totals of pieces
+  group_in_little_memory(kRows, 4000, rlim_t{1} << 29);     // totals of work units
   group_in_little_memory(kRows, 100'000, rlim_t{1} << 30);  // rows that become entries
 }
 
-/// Rows of which there are several merges, and their groups by an array of all keys.
+/// Rows for which several merges are needed, and their groups, computed with an array of all keys.
 template <class T>
 struct Merged {
   explicit Merged(std::int64_t rows) : keys(static_cast<std::size_t>(rows)), values(keys.size()) {
@@ -228,7 +229,7 @@ struct Merged {
     std::vector<std::size_t> number(static_cast<std::size_t>(300'000 + rows - many), keys.size());
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::uint64_t r = random();
-      std::int64_t key = i % 6000;                                 // totals of pieces
+      std::int64_t key = i % 6000;                                 // totals of work units
       if (i >= few) key = static_cast<std::int64_t>(r % 300'000);  // rows
       if (i >= many && r % 2 == 0)
         key = 300'000 + static_cast<std::int64_t>(r % static_cast<std::uint64_t>(rows - many));
@@ -251,7 +252,7 @@ struct Merged {
   std::vector<std::uint32_t> keys;
   std::vector<T> values;
   std::vector<std::uint32_t> out_keys;
-  std::vector<T> out;  ///< added up in the order of the rows
+  std::vector<T> out;  ///< sums in the order of the rows
   std::vector<std::int64_t> counts;
 };
 
@@ -278,9 +279,9 @@ TEST(GroupByRungs, NameTheFirstGroupThatOverflowsAfterSeveralMerges) {
   std::vector<std::uint32_t> keys(rows.out_keys.size());
   std::vector<std::int64_t> out(keys.size());
   const std::size_t groups = keys.size();
-  // Of the last merge, and of those before.
+  // A group of the last merge, and of earlier merges.
   for (const std::size_t bad : {groups - 2, std::size_t{200'000}, std::size_t{17}}) {
-    // The group's first row and the last of all have its key.
+    // The group's first row, and the last row of all, have its key.
     const auto first = std::find(rows.keys.begin(), rows.keys.end(), rows.out_keys[bad]);
     rows.values[static_cast<std::size_t>(first - rows.keys.begin())] = std::numeric_limits<std::int64_t>::max();
     const std::uint32_t last = std::exchange(rows.keys.back(), rows.out_keys[bad]);
@@ -321,7 +322,7 @@ TEST(GroupByRungs, NameTheFirstGroupThatOverflows) {
       SCOPED_TRACE(describe(policy) + " group " + std::to_string(bad));
       policy = policy.with_overflow(Overflow::checked);
       EXPECT_EQ(code_of([&] { group_by(policy, keys, values, out_keys, out); }), Code::ok) << "it just fits";
-      // Of each of the two one row more, with which its sum does not fit.
+      // Each of the two groups gets one more row, so that its sum does not fit.
       auto more_keys = keys;
       auto more_values = values;
       for (const std::int64_t one : {bad, groups - 1}) {
@@ -338,7 +339,7 @@ TEST(GroupByRungs, NameTheFirstGroupThatOverflows) {
       if (bad == groups - 1) more_values.back() = 2;
       EXPECT_EQ(failure_of([&] { group_by(policy, more_keys, more_values, out_keys, out); }),
                 (bad == groups - 1 ? tests::Failure{} : tests::Failure{Code::overflow, groups - 1}))
-          << "a sum that fits in the end";
+          << "a sum whose final value fits";
     }
   }
 }
@@ -439,7 +440,7 @@ TEST(GroupByApi, SaysWhatIsWrong) {
   const std::vector<int> values{1, 2, 3};
   std::vector<int> two(2);
   std::vector<int> other(2);
-  EXPECT_EQ(code_of([&] { group_by(par, keys, values, two, two); }), Code::invalid_argument) << "outputs are one";
+  EXPECT_EQ(code_of([&] { group_by(par, keys, values, two, two); }), Code::invalid_argument) << "outputs overlap";
   EXPECT_EQ(code_of([&] { group_by(par, keys, values, keys, two); }), Code::invalid_argument)
       << "the output is the keys";
   EXPECT_EQ(code_of([&] { group_by(par, two, values, other, two); }), Code::unequal_lengths);

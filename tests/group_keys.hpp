@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/group_keys.hpp: keys of groups, in the patterns that every rung of GROUP BY is tried with.
+// tests/group_keys.hpp: keys of groups, in the patterns that every rung of GROUP BY is tested with.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ enum class Keys : std::uint8_t {
   random,
   equal,
   distinct,
-  extremes,    // the least and the greatest
-  high_bits,   // differ there alone
-  dense,       // few, near one another
+  extremes,    // the minimum and the maximum
+  high_bits,   // differ only there
+  dense,       // few, close to one another
   sorted,      // each several times
   descending,  // each several times
   few,         // scattered
-  some,        // scattered, more than the smallest tables have
-  more,        // than a piece's table has
-  hot,         // half of the rows have one key, the others one each
-  widening,    // dense at first, then anything
+  some,        // scattered, more than the smallest tables can hold
+  more,        // more than a work unit's table can hold
+  hot,         // half of the rows have one key, all others are different
+  widening,    // dense at first, then arbitrary
 };
 constexpr Keys kAllKeys[] = {Keys::random, Keys::equal,  Keys::distinct,   Keys::extremes, Keys::high_bits,
                              Keys::dense,  Keys::sorted, Keys::descending, Keys::few,      Keys::some,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/group_rows_test.cpp: groups as rows of words, beside a naive record of each, while keys and states become wide.
+// tests/group_rows_test.cpp: groups as rows of words, compared with a simple record of each group, while keys and
+// states become wide.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,9 +19,9 @@ namespace upsweep {
 namespace {
 
 constexpr std::size_t kKeys = 3;
-constexpr std::size_t kStates = 4;  // a sum of integers, a count, a sum of floats, the greatest
+constexpr std::size_t kStates = 4;  // a sum of integers, a count, a sum of floats, a maximum
 
-/// What a group is to have.
+/// The expected contents of a group.
 struct Expected {
   std::uint64_t hash = 0;
   std::array<Int128, kKeys> keys = {};
@@ -39,7 +40,7 @@ class GroupRows : public testing::Test {
 
   void add(query::GroupRows& rows, std::vector<Expected>& all) {
     Expected group{.hash = random_()};
-    group.states[2].set_real(-0.0);  // with which sums of floats begin
+    group.states[2].set_real(-0.0);  // sums of floats begin with it
     rows.push_back(group.hash);
     const std::int64_t number = std::ssize(all);
     for (std::size_t k = 0; k < kKeys; ++k) {
@@ -97,7 +98,7 @@ TEST_F(GroupRows, KeepWhatTheyHaveWhileTheyBecomeWide) {
   }
   expect_same(rows, all);
 
-  rows.set_null(17, 2);  // which widens all rows
+  rows.set_null(17, 2);  // it widens all rows
   rows.set_key(17, 2, 0);
   change(17).nulls[2] = true;
   change(17).keys[2] = 0;

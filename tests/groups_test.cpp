@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/groups_test.cpp: GROUP BY of a few and of millions of groups, against a map: keys of all kinds, the order of first rows,
-// and the same bits on any number of threads.
+// tests/groups_test.cpp: GROUP BY of a few and of millions of groups, compared with a map. Cases: keys of all kinds,
+// the order of first rows, and the same bits on any number of threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ namespace {
 
 using Longs = std::vector<std::int64_t>;
 
-/// What a group must come to.
+/// The expected result of a group.
 struct Expected {
   Int128 sum = 0;
   std::int64_t count = 0;
@@ -44,7 +44,7 @@ struct Expected {
   std::int64_t greatest = 0;
 };
 
-/// Rows by a key of any type, and the keys in the order in which they come.
+/// Rows by a key of any type, and the keys in the order of their first rows.
 template <class Key>
 struct Reference {
   std::map<Key, Expected> groups;
@@ -76,8 +76,8 @@ struct Rows {
 
 constexpr std::string_view kAggregates = ", SUM(x), COUNT(*), MIN(x), MAX(x), SUM(f) FROM t GROUP BY ";
 
-/// The answer's rows, of which `key_of` makes keys, are those of the reference, in its order; and with other threads the bits are
-/// the same.
+/// The answer's rows, from which `key_of` makes keys, must equal those of the reference, in its order. With other
+/// numbers of threads the bits are the same.
 template <class Key, class KeyOf>
 void expect_groups(const std::string& keys, const Table& t, const Reference<Key>& expected, const KeyOf& key_of) {
   const Query query("SELECT " + keys + std::string(kAggregates) + keys, t);
@@ -105,7 +105,7 @@ void expect_groups(const std::string& keys, const Table& t, const Reference<Key>
       }
     }
   }
-  // Where no float is summed a thread's groups are those of several batches.
+  // If no float is summed, a thread's groups are those of several batches.
   const Query exact("SELECT " + keys + ", SUM(x), COUNT(*) FROM t WHERE x != 0 GROUP BY " + keys, t);
   for (const int threads : tests::kSanitized ? std::vector{3} : std::vector{1, 2, 5}) {
     const Answer other = exact.run(par.with_threads(threads), t);
@@ -119,7 +119,7 @@ void expect_groups(const std::string& keys, const Table& t, const Reference<Key>
   }
 }
 
-// Several batches, and many groups in each.
+// Several batches, with many groups in each.
 constexpr std::size_t kRows = tests::kSanitized ? 150'000 : 400'000;
 
 std::vector<std::int64_t> counts() {
@@ -145,7 +145,7 @@ TEST(Groups, OfIntegersNearAndFar) {
   }
 }
 
-TEST(Groups, ThatAreFarAndThenNear) {  // both ways of finding them, in one batch
+TEST(Groups, ThatAreFarAndThenNear) {  // both strategies, in one batch
   const Rows rows(kRows);
   std::mt19937_64 random(2);
   Longs key;
@@ -160,7 +160,8 @@ TEST(Groups, ThatAreFarAndThenNear) {  // both ways of finding them, in one batc
   expect_groups("k", t, expected, [](const auto& row) { return static_cast<std::int64_t>(row[0].exact); });
 }
 
-// Runs of a key, some over the borders of batches and one over whole batches; up to the end, or up to a row that goes back.
+// Runs of a key: some cross borders of batches, and one contains whole batches. Keys ascend up to the end, or up to a
+// row with a smaller key.
 TEST(Groups, OfKeysThatAscend) {
   const Rows rows(kRows);
   for (const std::int64_t run : tests::kSanitized ? std::vector<std::int64_t>{3} : std::vector<std::int64_t>{1, 3, 7}) {
@@ -209,7 +210,8 @@ TEST(Groups, AtTheEndsOfTheirType) {
   expect_groups("k", t, expected, [](const auto& row) { return static_cast<std::int64_t>(row[0].exact); });
 }
 
-// Of 64 bits up to some row, and then of more; a pair of keys of which the first alone has more, negative ones, and NULLs.
+// 64-bit keys up to a row, and then wider ones. In a pair of keys only the first is wider; some keys are negative, and
+// some are NULL.
 TEST(Groups, OfKeysThatBecomeWide) {
   const Rows rows(kRows);
   std::mt19937_64 random(13);
@@ -245,7 +247,8 @@ TEST(Groups, OfKeysThatBecomeWide) {
   }
 }
 
-// All far apart; near each other up to some row, and then also by multiples of 2^32 from those before; near each other.
+// All keys are far apart. Or they are close to each other up to a row, and then also at multiples of 2^32 from the
+// earlier ones. Or all are close.
 TEST(Groups, OfPairsOfNumbers) {
   const Rows rows(kRows);
   std::mt19937_64 random(14);
@@ -351,8 +354,8 @@ TEST(Groups, WithTextsThatAreLeastAndGreatest) {
   }
 }
 
-// Batches in which nearly every row is a group by itself: their rows are merged without having been looked for. Some stretches
-// have NULLs, which these may not have; and of some batches few rows are kept.
+// Batches in which nearly every row is a separate group: their rows are merged without a lookup. Some ranges of rows
+// have NULLs, which this strategy does not support. Some batches keep only few rows.
 TEST(Groups, OfRowsThatAreNearlyAllApart) {
   const Rows rows(kRows);
   std::mt19937_64 random(11);
@@ -422,7 +425,7 @@ TEST(Groups, OfRowsThatAreNearlyAllApart) {
   }
 }
 
-// The same of text, empty texts and long ones among them.
+// The same test with text, which includes empty and long strings.
 TEST(Groups, OfTextsThatAreNearlyAllApart) {
   const Rows rows(kRows);
   std::mt19937_64 random(12);
@@ -440,7 +443,7 @@ TEST(Groups, OfTextsThatAreNearlyAllApart) {
   for (std::size_t i = 0; i < kRows; ++i) {
     const bool is_new = random() % 16 != 0;
     if (is_new) words.push_back(std::string(i % 1000 == 0 ? 3000 : i % 50, 'w') + std::to_string(i / 2));
-    if (is_new && i % 2 != 0) words.back() += '\0';  // the one before it, and a letter
+    if (is_new && i % 2 != 0) words.back() += '\0';  // the previous string, and one more letter
     index.push_back(static_cast<std::int32_t>(is_new              ? words.size() - 1
                                               : random() % 8 == 0 ? 0
                                                                   : random() % words.size()));
@@ -476,7 +479,7 @@ TEST(Groups, OfTextsThatAreNearlyAllApart) {
   }
 }
 
-// Of two texts and a number: of rows nearly all apart, and of some that have the same first or second key.
+// Two texts and a number: nearly all rows are different, and some have the same first or second key.
 TEST(Groups, OfSeveralKeysThatAreNearlyAllApart) {
   const Rows rows(kRows);
   std::mt19937_64 random(15);
@@ -510,7 +513,7 @@ TEST(Groups, OfSeveralKeysThatAreNearlyAllApart) {
                 [](const auto& row) { return Key(row[0].word, static_cast<std::int64_t>(row[1].exact), row[2].word); });
 }
 
-// As pieces of a GPU that the CPU computes: several batches at once, each of which ends in unaggregated rows.
+// Like chunks of a GPU that the CPU computes: several batches at once, each of which ends in unaggregated rows.
 TEST(Groups, HaveTheOrderOfFirstRowsInPiecesOfSeveralBatches) {
   constexpr std::int64_t kEach = 20'000;
   Longs key;
@@ -541,7 +544,8 @@ TEST(Groups, HaveTheOrderOfFirstRowsInPiecesOfSeveralBatches) {
   }
 }
 
-// Unaggregated rows of one batch have keys past 32 bits, and rows of the next one others of the same lower bits.
+// Unaggregated rows of one batch have keys of more than 32 bits. Rows of the next batch have other keys with the same
+// lower bits.
 TEST(Groups, OfPairsInPiecesOfSeveralBatches) {
   constexpr std::int64_t kEach = 20'000;
   Longs a, b(2 * kEach, 1);
@@ -656,7 +660,7 @@ TEST(Totals, RefuseMoreGroupsThanMemoryHolds) {
   }
 }
 
-// Bytes of any value are letters, 0 too.
+// Bytes of any value are letters, including 0.
 TEST(TextKey, HasAllLettersAndTheirNumber) {
   std::map<std::string, Int128> keys;
   for (std::size_t length = 0; length <= query::kMostInKey; ++length) {

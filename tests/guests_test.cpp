@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/guests_test.cpp: the library as a guest in programs that have threads of their own: callers at the same time, calls
-// from oneTBB's and OpenMP's threads, children of fork(), and what is left of the library's threads between calls.
+// tests/guests_test.cpp: the library as a guest in programs with threads. Cases: concurrent callers, calls from
+// oneTBB's and OpenMP's threads, children of fork(), and the library's threads between calls.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_group.h>
@@ -45,10 +45,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kCount = 1000003;
 
-/// How long something is waited for that comes for certain, unless the machine is busy with other work: longer than that takes.
+/// Time limit for events that always happen: longer than they take on a machine that is busy with other work.
 constexpr auto kTimeLimit = 10min;
 
-/// The threads of a process that is alone: ThreadSanitizer has one of its own.
+/// The number of threads of a process without calls: ThreadSanitizer has one thread.
 #ifdef __SANITIZE_THREAD__
 constexpr int kAlone = 2;
 #else
@@ -60,7 +60,7 @@ int threads_of_this_process() {
   return static_cast<int>(std::distance(begin(tasks), end(tasks)));
 }
 
-/// Waits until there are no more than so many, but not for ever.
+/// Waits until there are at most `expected` threads, up to the time limit.
 int threads_at_last(int expected, Clock::duration limit = kTimeLimit) {
   const auto deadline = Clock::now() + limit;
   while (threads_of_this_process() > expected && Clock::now() < deadline) std::this_thread::sleep_for(20ms);
@@ -69,7 +69,7 @@ int threads_at_last(int expected, Clock::duration limit = kTimeLimit) {
 
 double sum_of(const Policy& policy, const std::vector<double>& values) { return reduce(policy, values).value; }
 
-/// Inputs, and what must come of them: every kind of call, and whether all of them were right.
+/// Inputs and expected results of every kind of call; checks whether all results are right.
 class Calls {
  public:
   Calls() : values_(tests::rounded<double>(kCount, 3)), starts_(kCount), stops_(kCount), table_(new MemoryTable) {
@@ -122,7 +122,7 @@ const Calls& calls() {
   return all;
 }
 
-/// Whether two workers of a call run at the same time, for as long as is waited for the second.
+/// Whether two workers of a call run at the same time. Waits for the second one up to the time limit.
 bool two_at_once() {
   std::atomic<int> arrived{0};
   cpu::run_workers(2, [&](int) {
@@ -134,7 +134,8 @@ bool two_at_once() {
   return arrived == 2;
 }
 
-/// Does `act` in a worker of a call that another thread than its caller runs; false where none comes in time.
+/// Executes `act` in a worker of a call that runs on another thread than the caller; returns false if none arrives in
+/// time.
 bool on_a_helper(const std::function<void()>& act) {
   const auto caller = std::this_thread::get_id();
   const auto deadline = Clock::now() + kTimeLimit;
@@ -149,7 +150,7 @@ bool on_a_helper(const std::function<void()>& act) {
   return done;
 }
 
-/// So many threads, which are waited for at the end of the block, if not before.
+/// N threads, which are joined at the end of the block at the latest.
 class Threads {
  public:
   Threads(int count, const std::function<void(int)>& act) : threads_(static_cast<std::size_t>(count)) {
@@ -169,7 +170,7 @@ class Threads {
   std::vector<std::thread> threads_;
 };
 
-/// Threads that do one thing over and over until the end of the block.
+/// Threads that repeat one action until the end of the block.
 class Meanwhile {
  public:
   Meanwhile(int threads, const std::function<void()>& act)
@@ -189,7 +190,7 @@ class Meanwhile {
 
 TEST(Guests, ConcurrentCallersShareTheThreads) {
   constexpr int kCallers = 8;
-  ASSERT_TRUE(calls().right(par.with_threads(7)));  // the first call tries out how many threads there can be
+  ASSERT_TRUE(calls().right(par.with_threads(7)));  // the first call determines how many threads can be created
   const int others = threads_at_last(kAlone);
   std::atomic<int> wrong{0};
   std::atomic<int> most{0};
@@ -205,13 +206,13 @@ TEST(Guests, ConcurrentCallersShareTheThreads) {
     }).join();
   }
   EXPECT_EQ(wrong, 0);
-  // The one that watches, the callers, and the library's: with a caller they are as many as there are cores. Those that end for
-  // want of work on a busy machine may be seen beside the ones that take their place.
+  // The observing thread, the callers, and the library's threads: with one caller the library has one thread per core.
+  // On a busy machine, threads that end for lack of work may be counted together with their replacements.
   EXPECT_LE(most, others + 1 + kCallers + 2 * (cpu::hardware_threads() - 1));
 }
 
 TEST(Guests, ShortCallsRunEveryWorkerOnce) {
-  // Over before a thread comes to help, or just as it does.
+  // The call ends before a thread joins it, or at the same moment.
   const auto call_again_and_again = [](int callers, int calls) {
     std::atomic<int> wrong{0};
     Threads(callers, [&](int) {
@@ -235,7 +236,8 @@ TEST(Guests, ShortCallsRunEveryWorkerOnce) {
 TEST(Guests, ThreadsGoOnToTheCallsThatAreStillRunning) {
   if (cpu::hardware_threads() < 2) GTEST_SKIP() << "there is one core";
   ASSERT_TRUE(two_at_once());
-  // As many callers as there are cores, so that this call begins alone. They end; its workers must then have company.
+  // There is one caller per core, so this call begins with only its own thread. The callers end; then other threads
+  // must join its workers.
   std::atomic<int> callers{0};
   std::atomic<bool> begun{false};
   Threads others(cpu::hardware_threads(), [&](int) {
@@ -259,7 +261,7 @@ TEST(Guests, ThreadsGoOnToTheCallsThatAreStillRunning) {
 }
 
 TEST(Guests, ACallerThatWaitsDoesNotKeepOthersFromRunning) {
-  // A worker that reads a pipe may wait for what another call is to write.
+  // A worker that reads a pipe may wait for data that another call writes.
   std::atomic<bool> written{false};
   const Threads readers(cpu::hardware_threads() + 2, [&](int) {
     cpu::run_workers(4, [&](int) {
@@ -272,11 +274,11 @@ TEST(Guests, ACallerThatWaitsDoesNotKeepOthersFromRunning) {
 }
 
 TEST(Guests, CallersNeedAStackOf256KiB) {
-  if (tests::kSanitized) GTEST_SKIP() << "sanitizers take more";
-  static_cast<void>(calls());  // made on a stack of any size
+  if (tests::kSanitized) GTEST_SKIP() << "sanitizers need a larger stack";
+  static_cast<void>(calls());  // its stack may have any size
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 256 << 10);  // as policy.hpp says
+  pthread_attr_setstacksize(&attributes, 256 << 10);  // as stated in policy.hpp
   static bool right = false;
   pthread_t caller{};
   const auto call = [](void*) -> void* {
@@ -294,7 +296,7 @@ TEST(Guests, CallersNeedAStackOf256KiB) {
 }
 
 TEST(Guests, FloatModesOfTheCallerHoldOnEveryThread) {
-  const std::vector<double> tiny(kCount, 1e-310);  // sums of these are denormal for a while
+  const std::vector<double> tiny(kCount, 1e-310);  // sums of these are denormal at first
   const unsigned mode = _mm_getcsr();
   for (const unsigned bits : {0U, unsigned{_MM_FLUSH_ZERO_ON}, unsigned{_MM_ROUND_UP}}) {
     const unsigned changed = mode | bits;
@@ -308,7 +310,7 @@ TEST(Guests, FloatModesOfTheCallerHoldOnEveryThread) {
 
 TEST(Guests, ThreadsAreNotBoundToTheCoreOfWhoCallsFirst) {
   if (cpu::hardware_threads() < 2) GTEST_SKIP() << "there is one core";
-  ASSERT_EQ(threads_at_last(kAlone), kAlone);  // the next ones are new
+  ASSERT_EQ(threads_at_last(kAlone), kAlone);  // the next threads are new
   cpu_set_t usual;
   ASSERT_EQ(sched_getaffinity(0, sizeof usual, &usual), 0);
   std::thread([&] {
@@ -328,7 +330,7 @@ TEST(Guests, ThreadsAreNotBoundToTheCoreOfWhoCallsFirst) {
 
 TEST(Guests, ThreadsAreNotOfTheRealTimeClassOfWhoCallsFirst) {
   if (cpu::hardware_threads() < 2) GTEST_SKIP() << "there is one core";
-  ASSERT_EQ(threads_at_last(kAlone), kAlone);  // the next ones are new
+  ASSERT_EQ(threads_at_last(kAlone), kAlone);  // the next threads are new
   bool refused = false;
   int scheduling = -1;
   std::thread([&] {
@@ -336,13 +338,13 @@ TEST(Guests, ThreadsAreNotOfTheRealTimeClassOfWhoCallsFirst) {
     refused = sched_setscheduler(0, SCHED_FIFO, &lowest) != 0;
     EXPECT_TRUE(refused || on_a_helper([&] { scheduling = sched_getscheduler(0); }));
   }).join();
-  if (refused) GTEST_SKIP() << "the real-time classes are not to be had";
+  if (refused) GTEST_SKIP() << "the real-time classes are not available";
   EXPECT_EQ(scheduling, SCHED_OTHER);
 }
 
 TEST(Guests, HandlersOfTheProgramRunOnItsOwnThreads) {
   if (cpu::hardware_threads() < 2) GTEST_SKIP() << "there is one core";
-  ASSERT_EQ(threads_at_last(kAlone), kAlone);  // the next ones are new
+  ASSERT_EQ(threads_at_last(kAlone), kAlone);  // the next threads are new
   const auto blocked = [] {
     sigset_t mask;
     pthread_sigmask(SIG_SETMASK, nullptr, &mask);
@@ -358,7 +360,8 @@ TEST(Guests, HandlersOfTheProgramRunOnItsOwnThreads) {
   for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGIO, SIGPIPE}) {
     EXPECT_TRUE(on_helper.contains(signal)) << signal;
   }
-  // What a thread's own instructions raise ends the program silently where it is blocked, and profilers sample every thread.
+  // If a signal that a thread's own instructions raise is blocked, the program ends silently. Profilers sample every
+  // thread with SIGPROF.
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) {
     EXPECT_FALSE(on_helper.contains(signal)) << signal;
   }
@@ -421,7 +424,7 @@ TEST(Guests, AProgramMayEndWhileAThreadIsInACall) {
   if (tests::kSanitized) GTEST_SKIP() << "sanitizers cannot follow a child of a program with threads";
   for (int again = 0; again < 20; ++again) {
     ASSERT_EQ(tests::in_child([] {
-                const auto* const values = new std::vector<double>(kCount / 4, 1.0);  // outlives everything
+                const auto* const values = new std::vector<double>(kCount / 4, 1.0);  // is never freed
                 for (int t = 0; t < 2; ++t) {
                   std::thread([values] {
                     for (;;) sum_of(par.with_threads(7), *values);
@@ -448,7 +451,7 @@ TEST(Guests, BetweenCallsThreadsSleep) {
   };
   double in_300_ms = 0;
   for (const auto deadline = Clock::now() + kTimeLimit;
-       Clock::now() < deadline;) {  // at last, as a thread may not have run yet
+       Clock::now() < deadline;) {  // repeated, because a thread may not have run yet
     const double before = used();
     std::this_thread::sleep_for(300ms);
     in_300_ms = used() - before;
@@ -469,7 +472,7 @@ TEST(Guests, AfterTheLastCallTheThreadsEnd) {
     EXPECT_EQ(threads_at_last(kAlone), kAlone);
     return;
   }
-  // Not in this process: what else it tests may leave threads of oneTBB and OpenMP.
+  // Not in this process: its other tests may leave threads of oneTBB and OpenMP.
   EXPECT_EQ(tests::in_child([] {
               const bool begun = cpu::hardware_threads() == 1 || two_at_once();
               return begun && calls().right(par.with_threads(7)) && threads_at_last(1) == 1;
@@ -477,7 +480,8 @@ TEST(Guests, AfterTheLastCallTheThreadsEnd) {
             0);
 }
 
-// ---- calls from threads of oneTBB and OpenMP. Last: once oneTBB has threads, children of fork() crash in its destructors.
+// ---- calls from threads of oneTBB and OpenMP. They are last: after oneTBB has created threads, children of fork()
+// crash in its destructors.
 
 TEST(Guests, CallsInsideOneTbb) {
   if (tests::kSanitized) GTEST_SKIP() << "oneTBB is not instrumented";
@@ -492,7 +496,7 @@ TEST(Guests, CallsInsideOneTbb) {
 
 TEST(Guests, ACallInsideOneTbbTakesUpNoOtherTaskOfTheProgram) {
   if (tests::kSanitized) GTEST_SKIP() << "oneTBB is not instrumented";
-  // The program may hold a lock during the call that its other tasks take.
+  // The program may hold a lock during the call that its other tasks acquire.
   std::atomic<int> entered_again{0};
   oneapi::tbb::parallel_for(0, 64, [&](int) {
     static thread_local bool inside = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/guide_arrays.hpp: what the examples of the guide compute with on a GPU, and the comparison of both sides' outputs.
+// tests/guide_arrays.hpp: the data of the guide's examples on a GPU, and the comparison of both libraries' outputs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace upsweep::tests {
 
-/// Each test computes the same twice: into `theirs` by another library, into `ours` by upsweep.
+/// Each test computes the same result twice: into `theirs` with another library, into `ours` with upsweep.
 class GuideTest : public GpuTest {
  protected:
   void SetUp() override {
@@ -34,7 +34,7 @@ class GuideTest : public GpuTest {
     std::sort(sorted.begin(), sorted.end());
     std::vector<std::uint8_t> booleans(size);
     for (auto& each : booleans) each = static_cast<std::uint8_t>(random() % 2);
-    std::vector<std::int64_t> bounds{0};  // of lists with 0 to 7 elements, the last one longer
+    std::vector<std::int64_t> bounds{0};  // offsets of lists with 0 to 7 elements; the last list is longer
     while (bounds.back() + 7 < n) bounds.push_back(bounds.back() + static_cast<std::int64_t>(random() % 8));
     bounds.back() = n;
     lists = std::ssize(bounds) - 1;
@@ -55,21 +55,22 @@ class GuideTest : public GpuTest {
     require(cudaDeviceSynchronize());  // the stream does not wait for the default one
   }
 
-  /// Those values on the GPU, until the test ends.
+  /// Copies the values to the GPU, where they stay until the test ends.
   template <class T>
   T* array(const std::vector<T>& values) {
     const auto made = std::make_shared<DeviceArray<T>>(values, 0);
     arrays_.push_back(made);
     return made->data();
   }
-  /// Buffers on the GPU; the two sides' have other bytes, so that what neither writes is not the same.
+  /// Buffers on the GPU. The two libraries' buffers have different bytes, so that elements that neither writes are not
+  /// equal.
   template <class T>
   T* output(std::int64_t elements, int byte) {
     T* const memory = array(std::vector<T>(static_cast<std::size_t>(elements)));
     tests::fill(memory, byte, static_cast<std::size_t>(elements) * sizeof(T));
     return memory;
   }
-  /// The values of an array on the GPU, once all work is done.
+  /// Returns the values of an array on the GPU, after all work is done.
   template <class T>
   static std::vector<T> values(const T* data, std::int64_t elements) {
     std::vector<T> host(static_cast<std::size_t>(elements));
@@ -83,7 +84,7 @@ class GuideTest : public GpuTest {
     EXPECT_TRUE(values(one, elements) == values(other, elements));
   }
 
-  /// Of keys in any order, each once, with a value each.
+  /// Maps distinct keys in any order to their values.
   static std::map<int, int> values_by_key(const int* keys, const int* values_of, std::int64_t elements) {
     const std::vector<int> all = values(values_of, elements);
     std::map<int, int> by_key;
@@ -95,7 +96,7 @@ class GuideTest : public GpuTest {
   static constexpr int kOurs = 2;
 
  public:
-  // As the guide's text names them; pointers to device memory.
+  // Names as in the guide's text; pointers to device memory.
   static constexpr int n = 100'003;
   std::int64_t lists = 0;
   cudaStream_t stream = nullptr;
@@ -104,7 +105,7 @@ class GuideTest : public GpuTest {
   const int* keys = nullptr;               // n sorted keys
   const std::uint8_t* flags = nullptr;     // n booleans
   const std::int64_t* offsets = nullptr;   // of `lists` lists in n elements
-  const std::int64_t* lengths = nullptr;   // theirs
+  const std::int64_t* lengths = nullptr;   // of these lists
   int *theirs = nullptr, *ours = nullptr;  // of n
   int *their_keys = nullptr, *our_keys = nullptr;
   std::int64_t *their_longs = nullptr, *our_longs = nullptr;  // of n + 1

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/guide_floats_test.cpp: what docs/guide/floats.md shows: the order of additions, bits on any threads, overflow.
+// tests/guide_floats_test.cpp: the examples of docs/guide/floats.md: the order of additions, the same bits on any
+// threads, overflow.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -60,11 +61,11 @@ TEST(GuideFloats, SumsOfIntegersWrapOrAreChecked) {
     FAIL() << "no error";
   } catch (const upsweep::Error& error) {
     EXPECT_EQ(error.code(), upsweep::Code::overflow);
-    EXPECT_EQ(error.index(), 2);  // the first output that does not fit; those before it are right
+    EXPECT_EQ(error.index(), 2);  // the first output that does not fit; earlier outputs are correct
   }
 
   std::vector<std::int64_t> wider(numbers.size());
-  upsweep::inclusive_scan(upsweep::par, numbers, wider);  // computed in the type of the output
+  upsweep::inclusive_scan(upsweep::par, numbers, wider);  // in the type of the output
   EXPECT_EQ(wider.back(), 2'200'000'000);
   // [guide: end]
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/guide_mpi.cpp: what docs/scaling.md shows of mpi.hpp: a program for any number of ranks, which checks its own answers.
+// tests/guide_mpi.cpp: the examples of docs/scaling.md for mpi.hpp: a program for any number of ranks, which checks its
+// own answers.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -10,17 +11,17 @@
 namespace {
 
 // [guide: sums]
-/// Rank r has so many numbers: some ranks have none.
+/// Returns the number of elements of rank r: some ranks have none.
 std::int64_t length_of(int rank) { return std::int64_t{1000} * (rank % 3); }
 
-/// How many numbers the ranks before that one have.
+/// Returns the number of elements of all ranks before this one.
 std::int64_t numbers_before(int rank) {
   std::int64_t before = 0;
   for (int r = 0; r < rank; ++r) before += length_of(r);
   return before;
 }
 
-/// The numbers 1, 2, 3 … dealt out to the ranks, their running sum, and the sum of all.
+/// The numbers 1, 2, 3 … distributed to the ranks, their running sum, and the sum of all.
 bool running_sums(int rank, int size) {
   const std::int64_t before = numbers_before(rank);
   const std::int64_t n = length_of(rank);
@@ -40,8 +41,8 @@ bool running_sums(int rank, int size) {
 // [guide: end]
 
 // [guide: lists]
-/// The letters of a text dealt out to the ranks, four to each, and the length of every word, of which each has three letters: it
-/// is its rank's on which it begins, and may end on the next one.
+/// The letters of a text, four on each rank, and the length of every word. Words have three letters. A word belongs to
+/// the rank on which it begins, and may end on the next one.
 bool words_across_ranks(int rank, int size) {
   const std::int64_t letters = 4 * std::int64_t{size};
   const std::vector<std::int32_t> ones(4, 1);

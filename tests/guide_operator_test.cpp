@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/guide_operator_test.cpp: what docs/guide/operators.md shows: operators of one's own on the CPU, and that they hold.
+// tests/guide_operator_test.cpp: the examples of docs/guide/operators.md: custom operators on the CPU, and checks of
+// them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,12 +14,13 @@
 namespace {
 
 // [guide: element]
-/// What must be known of a stretch of numbers to find the greatest sum of neighbours in it, and in longer ones that it is part of.
+/// The data about a range of numbers that is needed to find the maximum sum of adjacent numbers. It suffices for this
+/// range, and for longer ranges that contain it.
 struct Stretch {
-  std::int64_t sum;   // of all of it
-  std::int64_t head;  // the greatest sum of a stretch that starts where it does
-  std::int64_t tail;  // the greatest sum of a stretch that ends where it does
-  std::int64_t best;  // the greatest sum of a stretch within it
+  std::int64_t sum;   // the sum of the whole range
+  std::int64_t head;  // the maximum sum of a range that starts where this range starts
+  std::int64_t tail;  // the maximum sum of a range that ends where this range ends
+  std::int64_t best;  // the maximum sum of a range within this range
   bool operator==(const Stretch&) const = default;
 };
 
@@ -36,7 +38,7 @@ struct Join {
 // [guide: end]
 
 // [guide: law]
-/// Whether the operator is associative on these elements: what every rung takes for granted.
+/// Whether the operator is associative on these elements, which every rung assumes.
 template <class T, class Op>
 bool is_associative(const std::vector<T>& some, Op op) {
   for (const T& a : some) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/guide_std_test.cpp: the examples of docs/guide/for_thrust.md on the CPU: the standard library and upsweep come to the same.
+// tests/guide_std_test.cpp: the examples of docs/guide/for_thrust.md on the CPU: the standard library and upsweep must
+// produce the same results.
 //
-// The guide shows what is between `// [name]` and `// [end]`.
+// The guide shows the code between `// [name]` and `// [end]`.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@
 
 namespace {
 
-/// Each test computes the same twice: into `theirs` by the standard library, into `ours` by upsweep.
+/// Each test computes the same result twice: into `theirs` with the standard library, into `ours` with upsweep.
 struct GuideStd : testing::Test {
   GuideStd() {
     std::mt19937_64 random(7);
@@ -36,7 +37,7 @@ struct GuideStd : testing::Test {
   }
 
   static constexpr std::size_t kLength = 100'003;
-  // As the guide's text names them. `theirs` and `ours` differ before.
+  // Names as in the guide's text. `theirs` and `ours` differ before the calls.
   std::vector<int> x = std::vector<int>(kLength);
   std::vector<std::uint8_t> flags = std::vector<std::uint8_t>(kLength);
   std::vector<std::int64_t> offsets = {0};
@@ -111,10 +112,10 @@ TEST_F(GuideStd, Count) {
 
 TEST_F(GuideStd, CopyIf) {
   // [copy if]
-  // std: the condition sees the element alone
+  // std: the condition only sees the element
   const auto end =
       std::copy_if(std::execution::par, x.begin(), x.end(), theirs.begin(), [](int each) { return each > 0; });
-  // upsweep: a mask, one byte or one bit for each element, which may come from anything
+  // upsweep: a mask, one byte or one bit per element, computed in any way
   std::vector<std::uint8_t> mask(x.size());
   std::transform(x.begin(), x.end(), mask.begin(), [](int each) { return each > 0 ? 1 : 0; });
   const std::int64_t kept = upsweep::select(upsweep::par, mask, x, ours);
@@ -140,10 +141,10 @@ TEST_F(GuideStd, Gather) {
   std::vector<std::int64_t> at(kLength);
   for (std::size_t i = 0; i < kLength; ++i) at[i] = static_cast<std::int64_t>(i * 7919 % kLength);
   // [gather]
-  // std: a bad index reads other memory
+  // std: an invalid index reads other memory
   std::transform(std::execution::par, at.begin(), at.end(), theirs.begin(),
                  [&](std::int64_t i) { return x[static_cast<std::size_t>(i)]; });
-  // upsweep: a bad index is an error; -1 is the last element
+  // upsweep: an invalid index is an error; -1 is the last element
   upsweep::take(upsweep::par, x, at, ours);
   // [end]
   EXPECT_EQ(theirs, ours);
@@ -173,7 +174,7 @@ TEST_F(GuideStd, MaximaOfLists) {
   theirs.resize(lists);
   ours.resize(lists);
   // [segmented reduce]
-  // std: threads share lists, however long each is
+  // std: threads share lists, whatever their lengths
   std::transform(std::execution::par, offsets.begin(), offsets.end() - 1, offsets.begin() + 1, theirs.begin(),
                  [&](std::int64_t start, std::int64_t stop) {
                    return std::accumulate(x.begin() + start, x.begin() + stop, 0,

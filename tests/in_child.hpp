@@ -10,8 +10,8 @@
 
 namespace upsweep::tests {
 
-/// Runs `act` in a child, which has half a minute for it. Its exit status, 0 where `act` holds, or 128 and what signal ended
-/// it; -1: there is no child.
+/// Executes `act` in a child, which may run for half a minute. Returns its exit status (0 if `act` returns true), or
+/// 128 plus the signal that ended it; -1: there is no child.
 inline int in_child(const std::function<bool()>& act) {
   const pid_t child = fork();
   if (child == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/io_test.cpp: reading columns from good, bad and hostile files, and writing .npy.
+// tests/io_test.cpp: reading columns from valid, invalid and hostile files, and writing .npy.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -36,10 +36,11 @@
 
 namespace {
 
-/// Whether files can have a second name here, as they cannot where the file system is FAT.
+/// Whether files can have a second name here; FAT, for example, does not support that.
 bool has_links = true;
 
-/// Changes of names until a signal ends the process, one before and one after each; negative: none does.
+/// The number of name changes until a signal ends the process, counted before and after each change; negative: no
+/// signal.
 int changes_left = -1;
 int ending_signal = SIGTERM;
 
@@ -63,7 +64,7 @@ int link_at(const char* from, const char* to, int flags) {
 
 }  // namespace
 
-// In the place of the C library's.
+// Replace the functions of the C library.
 extern "C" {
 int link(const char* from, const char* to) noexcept {
   return changing_names([&] {
@@ -86,7 +87,7 @@ int unlink(const char* path) noexcept {
 namespace upsweep::io {
 namespace {
 
-// Reads in chunks, checking what the interface says of them.
+// Reads in chunks, and checks what the interface specifies about them.
 template <class T>
 std::vector<T> drain(ColumnReader& reader, std::int64_t chunk) {
   EXPECT_EQ(name(reader.info().type), name(type_of<T>()));
@@ -109,7 +110,7 @@ std::vector<T> read_all(const std::string& source, std::int64_t chunk = 1 << 20)
   return drain<T>(*open_column(source), chunk);
 }
 
-// Reads whatever is there, whatever its type: for hostile files. Touches every byte, so that sanitizers see it.
+// Reads everything, whatever its type: for hostile files. Touches every byte, so that sanitizers see it.
 std::int64_t touch_all(const std::string& source) {
   const auto reader = open_column(source);
   std::int64_t sum = 0;
@@ -120,7 +121,7 @@ std::int64_t touch_all(const std::string& source) {
   return sum;
 }
 
-// The first byte that is not UTF-8, by the definition: one code point after the other.
+// Returns the first byte that is not UTF-8, by the definition: one code point after the other.
 std::size_t first_invalid(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t bytes = code_point(text, at).bytes;
@@ -186,7 +187,7 @@ TEST_F(IoTest, OpenReportsWhatIsNoReadableFile) {
   expect_error(Code::not_found, "no such file", [&] { open_column(file + "/x.npy"); });
   expect_error(Code::malformed, "is empty", [&] { open_column(put("empty.npy", "")); });
   expect_error(Code::malformed, "is empty", [&] { open_column(put("empty.csv", "")); });
-  expect_error(Code::malformed, "neither .npy nor", [&] { open_column(put("text.txt", "1\n2\n")); });
+  expect_error(Code::malformed, "is not .npy, Parquet or Arrow IPC", [&] { open_column(put("text.txt", "1\n2\n")); });
   expect_error(Code::malformed, ".npz", [&] { open_column(put("a.npz", "PK\x03\x04 and more")); });
   expect_error(Code::malformed, "not in .npy format", [&] { open_column(put("text.npy", "1\n2\n3\n4\n")); });
 }
@@ -265,7 +266,7 @@ TEST_F(IoTest, NpySkipMovesForward) {
   EXPECT_EQ(reader->next(5).count, 0);
 }
 
-// More than one window, chunks that straddle windows, and windows that do not start at a page.
+// More than one window, chunks that cross windows, and windows that do not start at a page.
 TEST_F(IoTest, NpyLargerThanAWindowIsRead) {
   const auto values = counting<std::int64_t>(1 << 19);
   const std::string file = put("a.npy", npy_of(values, "<i8"));
@@ -305,11 +306,11 @@ TEST_F(IoTest, EmptyNpyHasNoChunks) {
 TEST_F(IoTest, NpyOfOtherTypesAndShapesIsRefused) {
   const std::string data(64, 'x');
   const std::pair<const char*, const char*> kinds[] = {
-      {">f8", "big-endian"},  {">i2", "big-endian"},  {"|O", "Python objects"}, {"<f2", "a.astype"},
-      {"<f16", "a.astype"},   {"<c8", "complex"},     {"<c16", "complex"},      {"|S5", "strings"},
-      {"<U5", "strings"},     {"|V8", "raw bytes"},   {"<M8[ns]", "dates"},     {"<m8[s]", "spans"},
-      {"", "does not know"},  {"<", "does not know"}, {"<i3", "does not know"}, {"<i88", "not know"},
-      {"garbage", "not know"}};
+      {">f8", "big-endian"},      {">i2", "big-endian"}, {"|O", "Python objects"}, {"<f2", "a.astype"},
+      {"<f16", "a.astype"},       {"<c8", "complex"},    {"<c16", "complex"},      {"|S5", "strings"},
+      {"<U5", "strings"},         {"|V8", "raw bytes"},  {"<M8[ns]", "dates"},     {"<m8[s]", "spans"},
+      {"", "unknown type"},       {"<", "unknown type"}, {"<i3", "unknown type"},  {"<i88", "unknown type"},
+      {"garbage", "unknown type"}};
   for (const auto& [descr, part] : kinds) {
     expect_error(Code::unsupported_type, part,
                  [&, kind = descr] { open_column(put("a.npy", npy(kind, "(1,)", data))); });
@@ -343,15 +344,15 @@ TEST_F(IoTest, HostileNpyHeadersAreMalformed) {
   refuse("{" + rest + ", 'shape': (3,)}}", "after the closing");
   refuse("{" + rest + ", 'shape': (3,)"s + '\0', "lacks a '}'");
   refuse("{" + rest + ", 'shape': (3,)}"s + '\0', "after the closing");
-  refuse("{" + rest + ", 'shape': (3)}", "no tuple");
+  refuse("{" + rest + ", 'shape': (3)}", "not a tuple");
   refuse("{" + rest + ", 'shape': 3}", "lacks a '('");
   refuse("{" + rest + ", 'shape': (-3,)}", "negative");
-  refuse("{" + rest + ", 'shape': (3.0,)}", "no tuple");
+  refuse("{" + rest + ", 'shape': (3.0,)}", "not a tuple");
   refuse("{" + rest + ", 'shape': (x,)}", "not made of integers");
   refuse("{" + rest + ", 'shape': (,)}", "not made of integers");
   refuse("{" + rest + ", 'shape': (3,", "not made of integers");
-  refuse("{" + rest + ", 'shape': (99999999999999999999,)}", "past 64 bits");
-  refuse("{" + rest + ", 'shape': (9223372036854775807,)}", "more elements than can be");
+  refuse("{" + rest + ", 'shape': (99999999999999999999,)}", "does not fit 64 bits");
+  refuse("{" + rest + ", 'shape': (9223372036854775807,)}", "more elements than 64 bits allow");
   refuse("{" + rest + ", 'shape': (1152921504606846975,)}",
          "1152921504606846972 of 1152921504606846975 elements are missing");
   refuse("{" + rest + ", 'shape': (4,)}", "1 of 4 elements are missing");
@@ -407,7 +408,7 @@ TEST_F(IoTest, NpyThatShrinksWhileItIsReadIsMalformed) {
   expect_error(Code::malformed, "while it was read", [&] { reader->next(10); });
 }
 
-// A page past the end of a mapped file, when touched, would kill the process.
+// Touching a page after the end of a mapped file would kill the process.
 TEST_F(IoTest, NpyThatShrinksBetweenChunksIsMalformed) {
   const std::string file = put("a.npy", npy_of(counting<std::int64_t>(2 * kBatchRows), "<i8"));
   const auto reader = open_column(file);
@@ -416,7 +417,7 @@ TEST_F(IoTest, NpyThatShrinksBetweenChunksIsMalformed) {
   expect_error(Code::malformed, "while it was read", [&] { reader->next(kBatchRows); });
 }
 
-// Feeds a FIFO from another thread, in pieces that split headers and elements.
+// Writes a FIFO from another thread, in chunks that split headers and elements.
 class Feeder {
  public:
   Feeder(const std::string& path, std::string bytes, std::size_t step)
@@ -480,8 +481,8 @@ TEST_F(StreamTest, BadStreamsAreReported) {
   expect_malformed(good.substr(0, good.size() - 5), "2 of 10 elements are missing");
   expect_malformed(good + "x", "more bytes after its 10 elements");
   expect_malformed(npy("<i4", "(0,)", "x"), "more bytes after its 0 elements");
-  expect_malformed("PAR1PAR1", "holds Parquet");
-  expect_malformed("ARROW1\0\0"s, "holds Arrow IPC");
+  expect_malformed("PAR1PAR1", "contains Parquet");
+  expect_malformed("ARROW1\0\0"s, "contains Arrow IPC");
   expect_malformed("x,y\n1,2\n", "not in .npy format");
   expect_malformed(npy("<i4", "(2305843009213693951,)", "1234"),
                    "2305843009213693950 of 2305843009213693951 elements are missing");
@@ -561,7 +562,7 @@ TEST_F(IoTest, SeveralFilesAppearTogetherOrNotAtAll) {
   };
   const auto fail_at_the_last = [&] {
     const auto writer = open();
-    fs::create_directory(path("out.1.npy"));  // what stood in the way would have been seen before
+    fs::create_directory(path("out.1.npy"));  // an obstacle that existed before would have been found earlier
     expect_error(Code::is_directory, "out.1.npy", [&] { writer->close(); });
   };
   fail_at_the_last();
@@ -619,7 +620,7 @@ TEST_F(IoTest, WhatIsReplacedCanBeHadBack) {
   has_links = true;
 }
 
-// Ended by a signal at any change of a name, a process leaves the old files or the new ones.
+// A process that a signal ends at any change of a name leaves the old files or the new ones.
 TEST_F(IoTest, ASignalLeavesTheOldFilesOrTheNewOnes) {
   constexpr int kNeverEnded = 0;
   const auto sorted_entries = [&] {
@@ -659,7 +660,7 @@ TEST_F(IoTest, ASignalLeavesTheOldFilesOrTheNewOnes) {
   has_links = true;
 }
 
-// SIGKILL, which nothing holds back, may leave a hidden name as well, and of several files some old ones and some new ones.
+// SIGKILL, which cannot be delayed, may also leave a hidden name; of several files, some may be old and some new.
 TEST_F(IoTest, SigkillLeavesTheOldFileOrTheNewOne) {
   ending_signal = SIGKILL;
   for (const bool links : {true, false}) {
@@ -687,7 +688,7 @@ TEST_F(IoTest, SigkillLeavesTheOldFileOrTheNewOne) {
         has_old = has_old || slurp(path(name)) == "before";
       }
       if (!fs::exists(path("out.npy"))) {
-        EXPECT_TRUE(!links && has_old) << "without second names the old file may have a hidden one only";
+        EXPECT_TRUE(!links && has_old) << "without second names the old file may only have a hidden name";
       } else if (!is_old) {
         EXPECT_EQ(read_all<double>(path("out.npy")), std::vector<double>{7});
       }
@@ -722,7 +723,7 @@ TEST_F(IoTest, SuffixesMayBeInCapitalLetters) {
 
 TEST_F(IoTest, WrongCountsAreTheCallersFault) {
   const std::int64_t values[] = {1, 2, 3};
-  expect_error(Code::malformed, "3 elements were announced and 2 written", [&] {
+  expect_error(Code::malformed, "3 elements were announced, but 2 written", [&] {
     NpyWriter fewer(path("fewer.npy"), Type::int64, 3);
     fewer.write(values, 2);
     fewer.close();
@@ -922,12 +923,12 @@ TEST_F(TableTest, ColumnsAreFoundByName) {
         put_columns(kind, {{"x", array}, {"a:b", array}, {"s", structs}, {"d", array}, {"d", array}});
     EXPECT_EQ(read_all<std::int64_t>(file + ":x").size(), 2U);
     expect_error(Code::unknown_column,
-                 "has 5 columns, so name one as FILE:COLUMN; its columns are: 'x', 'a:b', 's', 'd', 'd'",
+                 "has 5 columns; name one as FILE:COLUMN; its columns are: 'x', 'a:b', 's', 'd', 'd'",
                  [&] { open_column(file); });
     expect_error(Code::unknown_column, "no column ''", [&] { open_column(file + ":"); });
     expect_error(Code::unknown_column, "no column 's.b'", [&] { open_column(file + ":s.b"); });
     expect_error(Code::unknown_column, "more than one column 'd'", [&] { open_column(file + ":d"); });
-    expect_error(Code::unsupported_type, "is of type struct<b: int64>", [&] { open_column(file + ":s"); });
+    expect_error(Code::unsupported_type, "has unsupported type struct<b: int64>", [&] { open_column(file + ":s"); });
   }
   std::vector<std::pair<std::string, ArrayPtr>> many;
   many.reserve(30);
@@ -971,7 +972,7 @@ TEST_F(TableTest, DecimalsThatDoNotFitAreRefused) {
       expect_error(Code::unsupported_type, part, [&] { open_column(file); });
     }
   }
-  // A value past its type's precision, as a faulty writer may leave one.
+  // A value with more digits than its type allows, as a faulty writer may store it.
   arrow::Decimal128Builder builder(arrow::decimal128(18, 0));
   require(builder.Append(arrow::Decimal128(1)));
   require(builder.Append(arrow::Decimal128(1, 0)));
@@ -1108,7 +1109,7 @@ TEST_F(TableTest, AnIpcFileThatShrinksWhileItIsReadIsMalformed) {
   }
 }
 
-// One row group of 32 MiB, read without holding it.
+// One row group of 32 MiB, read without holding it in memory.
 TEST_F(TableTest, ParquetIsReadInBoundedMemory) {
   constexpr std::int64_t kRows = 1 << 22;
   const std::string file =
@@ -1148,7 +1149,7 @@ TEST_F(TableTest, CsvColumnsAreReadAsWhatTheyAre) {
 TEST_F(TableTest, CsvWithoutAHeaderRowIsRefused) {
   const std::string file = put("a.csv", "10.00\n20.00\n");
   for (const std::string& source : {file, file + ":10.00", file + ":x"}) {
-    expect_error(Code::malformed, "line 1 holds '10.00'", [&] { open_column(source); });
+    expect_error(Code::malformed, "line 1 contains '10.00'", [&] { open_column(source); });
   }
   EXPECT_EQ(read_all<std::int64_t>(put("b.csv", "\"10.00\"\n20.00\n")), std::vector<std::int64_t>{2000});
 }
@@ -1160,7 +1161,7 @@ TEST_F(TableTest, CsvDecimalsHaveTheScaleOfTheWholeColumn) {
   EXPECT_EQ(scale_of("\n\nx,y\n1.5,a\n\n2.125,b\n"), 3);
   EXPECT_EQ(scale_of("w,x\n\"1.234,\n9.99999\",\"1.5\"\n\"a\"\"1.234\",0.25\n"), 2);
   EXPECT_EQ(scale_of("w\"1.2,x\n\"12.345\",1.5\na\"b,\n"), 1);
-  // Cells and quotes across the borders of what is read at once.
+  // Cells and quotes cross the borders of the reader's blocks.
   for (int pad = (1 << 20) - 40; pad < (1 << 20) + 4; ++pad) {
     const std::string file =
         put("b.csv", "w,x\n" + std::string(static_cast<std::size_t>(pad / 2), 'a') + ",1.5\n\"" +
@@ -1215,7 +1216,7 @@ TEST_F(TableTest, NumbersOfCsvAreExact) {
   const std::tuple<const char*, Code, const char*> ends[] = {
       {"w,", Code::null_value, "line 200002 is empty"},
       {"w,7,5", Code::malformed, "and the header row in line 1 has 2"},
-      {"w,NA", Code::malformed, "line 200002: 'NA' is no number"},
+      {"w,NA", Code::malformed, "line 200002: 'NA' is not a number"},
       {"w,9e9", Code::malformed, "has an exponent"},
       {"w,9223372036854775808", Code::overflow, "too large"},
       {"w,-7", Code::not_positive, "negative"}};
@@ -1238,7 +1239,7 @@ TEST_F(TableTest, CsvLargerThanABlockIsRead) {
     EXPECT_EQ(read_all<std::int64_t>(file + ":x", chunk), values);
 }
 
-// Text, other types and missing fields far past the first block.
+// Text, other types and missing fields far after the first block.
 TEST_F(TableTest, ACsvColumnThatIsNotOfNumbersNamesTheLine) {
   std::string text = "x,y\n";
   for (int i = 0; i < 400'000; ++i) text += std::to_string(i) + ",\"z\n\"\n";
@@ -1249,7 +1250,7 @@ TEST_F(TableTest, ACsvColumnThatIsNotOfNumbersNamesTheLine) {
       {"true,z\n", Code::malformed, ":x: line 800002: 'true' is a boolean, and the cells before it are numbers"},
       {"007,z\n", Code::malformed, ":x: line 800002: '007' is text, as numbers do not begin with 0, and the cells"},
       {"99999999999999999999,z\n", Code::unsupported_type,
-       ":x: line 800002: '99999999999999999999' is an integer past"},
+       ":x: line 800002: '99999999999999999999' is an integer that does not fit"},
       {"7\n", Code::malformed, ": line 800002 has 1 cell, and the header row in line 1 has 2"}};
   for (const auto& [line, code, message] : lines) {
     const std::string file = put("a.csv", text + line + "9,z\n");
@@ -1262,7 +1263,7 @@ TEST_F(TableTest, ACsvColumnThatIsNotOfNumbersNamesTheLine) {
   EXPECT_EQ(error_of([&] { read_all<std::int64_t>(put("b.csv", "x\ntrue\nfalse\n")); }).code(), Code::unsupported_type);
 }
 
-// Whether a quote is open, and where the last one opened; less than 0 where text follows the one that closes it.
+// Whether a quote is open, and where the last one opened; less than 0 if text follows the closing quote.
 std::pair<bool, std::int64_t> follow_quotes(std::string_view text, std::size_t piece) {
   CsvQuotes quotes;
   for (; !text.empty(); text.remove_prefix(std::min(piece, text.size()))) {
@@ -1285,12 +1286,12 @@ TEST(CsvQuotes, AreTheSameInPiecesOfAnyLength) {
     }
     const auto expected = follow_quotes(text, 3);
     for (const std::size_t piece : {7UL, 63UL, 64UL, 65UL, 200UL, text.size()}) {
-      ASSERT_EQ(follow_quotes(text, piece), expected) << text << " in pieces of " << piece;
+      ASSERT_EQ(follow_quotes(text, piece), expected) << text << " in chunks of " << piece;
     }
   }
 }
 
-// Rows, with and without empty lines, where pieces are whole rows, of one after the other.
+// Counts rows, with and without empty lines. Each chunk is extended to whole rows.
 std::pair<std::int64_t, std::int64_t> count_rows(std::string_view text, std::size_t piece) {
   std::pair<std::int64_t, std::int64_t> rows;
   for (std::int64_t at = 0; !text.empty();) {
@@ -1322,7 +1323,7 @@ TEST(CsvQuotes, CountRows) {
       ++expected.second;
     }
     for (const std::size_t piece : {1UL, 7UL, 64UL, 65UL, 500UL, text.size()}) {
-      ASSERT_EQ(count_rows(text, piece), expected) << text << " in pieces of " << piece;
+      ASSERT_EQ(count_rows(text, piece), expected) << text << " in chunks of " << piece;
     }
   }
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/isa_symbols.sh: ALLOWED OBJECT… — fails where an object compiled for one instruction set defines a symbol that
-# others can link to, except names that match the extended regular expression ALLOWED.
+# tests/isa_symbols.sh: ALLOWED OBJECT… — fails if an object that is compiled for one instruction set defines a symbol
+# that other objects can link to. Names that match the extended regular expression ALLOWED are permitted.
 #
-# Why: an inline function or template that is compiled for AVX-512 becomes a weak symbol, and the linker may keep that
-# copy for the whole program: it then crashes on a CPU without AVX-512, far from here.
+# Reason: an inline function or template that is compiled for AVX-512 becomes a weak symbol. The linker may keep that
+# copy for the whole program, which then crashes on a CPU without AVX-512, in unrelated code.
 set -euo pipefail
 
 allowed=$1

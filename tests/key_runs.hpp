@@ -8,7 +8,7 @@
 
 namespace upsweep::tests {
 
-/// n keys in runs of 1 … `longest`.
+/// Makes n keys in runs of 1 … `longest`.
 template <class T>
 std::vector<T> runs_of(std::int64_t n, std::int64_t longest) {
   std::vector<T> keys;
@@ -21,7 +21,7 @@ std::vector<T> runs_of(std::int64_t n, std::int64_t longest) {
   return keys;
 }
 
-/// A key for each list, as often as that is long; empty lists have none.
+/// Repeats one key per list, once for each of its elements; empty lists have no key.
 template <class T>
 std::vector<T> keys_of(const std::vector<std::int64_t>& lengths) {
   std::vector<T> keys;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/ladder_report_test.cpp: what a table of several counts of threads says, also where not all of them were timed.
+// tests/ladder_report_test.cpp: the text of a table with several thread counts, also if some of them were not timed.
 #include "apps/upsweep/ladder_report.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace upsweep::command {
 namespace {
 
-/// One rung with 1, 2 and 4 threads, in 12, 8 and 6 seconds; with the first `skipped` of them not at all.
+/// One rung with 1, 2 and 4 threads, in 12, 8 and 6 seconds; the first `skipped` of them were not timed.
 std::vector<Group> groups(int skipped) {
   std::vector<Group> all;
   for (const int threads : {1, 2, 4}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/large_lists_test.cpp: lists of content past 2^31 and 2^32 elements, and 10^9 lists that are empty, in 12 GB.
+// tests/large_lists_test.cpp: lists with more than 2^31 and 2^32 elements of content, and 10^9 empty lists, in 12 GB.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr std::int64_t kManyLists = 1'000'000'000;
 
 std::uint8_t element(std::int64_t i) { return static_cast<std::uint8_t>(i * 7 + (i >> 13)); }
 
-/// The first of the bytes that is not `value`, or -1.
+/// Returns the first byte that is not `value`, or -1.
 std::int64_t first_other(const std::uint8_t* bytes, std::int64_t n, std::uint8_t value) {
   const auto* const found = std::find_if(bytes, bytes + n, [&](std::uint8_t byte) { return byte != value; });
   return found == bytes + n ? -1 : found - bytes;
@@ -39,7 +39,7 @@ TEST(LargeLists, TenToTheNineEmptyOnesAreReduced) {
   const Lists lists = Lists::by_offsets(static_cast<const std::int32_t*>(offsets.data()), kManyLists);
   const std::uint8_t nothing = 0;
   for (const auto& rung : tests::cpu_rungs("segmented-reduce")) {
-    if (rung.kind == Kind::library) continue;  // it is compiled for wider elements only
+    if (rung.kind == Kind::library) continue;  // it is only compiled for wider elements
     std::memset(out.data(), 0xA5, static_cast<std::size_t>(kManyLists));
     segmented_reduce(par.with_rung(rung.id), lists, &nothing, 0, out.data(), 3, add);
     EXPECT_EQ(first_other(out.data(), kManyLists, 3), -1) << rung.id;
@@ -71,7 +71,7 @@ TEST(LargeLists, ContentPastTheLimitsOf32BitsIsReduced) {
   for (std::int64_t i = 0; i <= n; i += kEach) offsets.push_back(i);
   std::vector<std::uint32_t> sums(offsets.size() - 1);
   for (const auto& rung : tests::cpu_rungs("segmented-reduce")) {
-    if (rung.kind == Kind::library) continue;  // it is compiled for wider elements only
+    if (rung.kind == Kind::library) continue;  // it is only compiled for wider elements
     segmented_reduce(par.with_rung(rung.id), Lists(offsets), content.data(), n, sums.data(), add);
     std::int64_t wrong = -1;
     for (std::int64_t list = 0; list < std::ssize(sums) && wrong < 0; ++list) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/large_memory_test.cpp: memory of large vectors: no two have a byte in common, and what is given back is given out again.
+// tests/large_memory_test.cpp: memory of large vectors: no two allocations share a byte, and freed memory is reused.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
 namespace upsweep {
 namespace {
 
-/// Memory that is full of one value.
+/// Memory that is filled with one value.
 class Block {
  public:
   Block(std::size_t bytes, std::uint8_t value)
@@ -50,7 +50,7 @@ class Block {
   std::uint8_t value_;
 };
 
-/// From a byte to some megabytes, about the borders of units and chunks above all.
+/// From one byte to some megabytes, mostly near the borders of units and chunks.
 std::size_t some_bytes(std::mt19937_64& random) {
   const std::size_t borders[] = {1, 1 << 10, 1 << 16, 3 << 16, 1 << 20, 2 << 20, 5 << 20};
   const std::size_t border = borders[random() % std::size(borders)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/large_test.cpp: lengths past 2^31 and 2^32, in place and on 8-bit elements, so that they fit into 12 GB; on two
-// threads, which have the longest shares, and on 64.
+// tests/large_test.cpp: lengths above 2^31 and 2^32, in place and on 8-bit elements, so that they fit in 12 GB. Runs on
+// two threads, which have the longest shares, and on 64.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -23,7 +23,7 @@
 #include "upsweep/reduce.hpp"
 #include "upsweep/subset_sum.hpp"
 
-// The library is to have 64 cores, whatever there is here: these are in place of the C library's and its own.
+// The library must see 64 cores on any machine: these functions replace those of the C library and its own.
 extern "C" int sched_getaffinity(pid_t, std::size_t bytes, cpu_set_t* mask) noexcept {
   CPU_ZERO_S(bytes, mask);
   for (std::size_t core = 0; core < 64; ++core) CPU_SET_S(core, bytes, mask);
@@ -52,7 +52,7 @@ TEST(Large, ScansInPlacePastTheLimitsOf32Bits) {
   for (const auto& [n, threads] : {Size{kPast31, 64}, Size{kPast32, 2}}) {
     cpu::Pages<std::uint8_t> data(n);
     for (const auto& rung : tests::cpu_rungs("scan")) {
-      if (rung.kind == Kind::library) continue;  // it is compiled for wider elements only
+      if (rung.kind == Kind::library) continue;  // it is only compiled for wider elements
       for (std::int64_t i = 0; i < n; ++i) data[i] = element(i);
       inclusive_scan(par.with_threads(threads).with_rung(rung.id), data.data(), n, data.data());
       std::uint8_t sum = 0;
@@ -94,14 +94,14 @@ TEST(Large, ReducesPastTheLimitsOf32Bits) {
   }
 }
 
-/// So many lists of so many elements each, on so many threads, by every rung.
+/// Checks n lists of `each` elements, on `threads` threads, with every rung.
 template <class T>
 void check_offsets(std::int64_t n, std::int64_t each, int threads) {
   cpu::Pages<T> bounds(n + 1);
   for (std::int64_t i = 0; i <= n; ++i) bounds[i] = static_cast<T>(i * each);
   cpu::Pages<std::int64_t> offsets(n + 1);
   for (const auto& rung : tests::cpu_rungs("offsets")) {
-    // Stops one place on are the adjacent case, which every rung must get right.
+    // Stops that follow the starts by one position are the adjacent case, which every rung must support.
     const Policy policy = par.with_threads(threads).with_rung(rung.id);
     const auto result = upsweep::offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data());
     EXPECT_EQ(result.total, each * n) << rung.id;
@@ -112,14 +112,15 @@ void check_offsets(std::int64_t n, std::int64_t each, int threads) {
 }
 
 TEST(Large, OffsetsPastTheLimitsOf32Bits) {
-  // In 2^29 lists: byte offsets pass 2^32; 2 GB of bounds shared by starts and stops, 4 GB of offsets.
+  // 2^29 lists: byte offsets exceed 2^32; 2 GB of bounds shared by starts and stops, 4 GB of offsets.
   constexpr std::int64_t kLists = (std::int64_t{1} << 29) + 77;
   check_offsets<std::int32_t>(kLists, 3, 2);
   check_offsets<std::uint32_t>(kLists, 5, 64);  // 2.7e9 elements
 }
 
 TEST(Large, FilteredSumsPastTheLimitsOf32Bits) {
-  // Payload that is not written takes no memory. 9 GB of keys, of which few are kept, and rows beyond 2^32 that all are.
+  // Payload that is not written uses no memory. There are 9 GB of keys, of which few are kept, and rows beyond 2^32
+  // that are all kept.
   for (const std::int64_t n : {kPast31, kPast32}) {
     const bool few = n == kPast31;
     Sparse<std::uint32_t> key(n);
@@ -142,13 +143,13 @@ TEST(Large, FilteredSumsPastTheLimitsOf32Bits) {
   }
 }
 
-/// Ten items, one of them beyond 2^32. 274 sums of theirs are up to kPast32, of which 42 are beyond 2^32 too.
+/// Ten items, one of them above 2^32. They have 274 sums up to kPast32, of which 42 are also above 2^32.
 std::vector<std::int64_t> items_past_32() {
   constexpr std::int64_t k31 = std::int64_t{1} << 31;
   return {1, 63, 4096 - 64, 8193, 2 * k31 + 5, k31 / 4 - 7, k31 / 2 + 1000, k31 - 1, k31 + 64, k31 + 4159};
 }
 
-/// The sums of all subsets, ascending, each once.
+/// Returns the sums of all subsets, ascending, without duplicates.
 std::vector<std::int64_t> all_sums(const std::vector<std::int64_t>& items) {
   std::vector<std::int64_t> sums{0};
   for (const std::int64_t item : items) {
@@ -161,7 +162,7 @@ std::vector<std::int64_t> all_sums(const std::vector<std::int64_t>& items) {
 }
 
 TEST(Large, SubsetSumsPastTheLimitsOf32Bits) {
-  // Bitmaps of 537 MB. The rungs with tables of bytes would take 8.6 and 43 GB.
+  // Bitmaps of 537 MB. The rungs with tables of bytes would need 8.6 and 43 GB.
   const std::vector<std::int64_t> items = items_past_32();
   std::vector<std::int64_t> expected = all_sums(items);
   std::erase_if(expected, [](std::int64_t sum) { return sum > kPast32; });
@@ -192,7 +193,7 @@ TEST(Large, SubsetsThatAddUpPastTheLimitsOf32Bits) {
   std::int64_t sum = 0;
   for (const std::int64_t index : yes.indices) sum += items[static_cast<std::size_t>(index)];
   EXPECT_EQ(sum, target);
-  // There is no such sum; the nearest one below is it again.
+  // This sum does not exist; the nearest one below is the previous one again.
   EXPECT_FALSE(find_subset(policy, items, kPast32, {.witness = false, .reduce = false}));
   const SubsetSumOptions closest{.witness = false, .below = kPast32, .reduce = false};
   EXPECT_EQ(find_subset(policy, items, kPast32, closest).sum, target);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/list_lengths.hpp: lengths of lists in the patterns that operations on lists are swept over.
+// tests/list_lengths.hpp: lengths of lists in the patterns that operations on lists are tested with.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,9 @@ inline std::string_view name(LengthPattern pattern) {
   return kNames[static_cast<int>(pattern)];
 }
 
-/// Lengths that add up to about so many elements; of `empty`, as many lists. giants: two of a third of them among empty
-/// ones and ones. around: lengths around vectors, stages and chunks.
+/// Makes lengths that add up to about `elements`. For `empty`, this is the number of lists.
+/// - giants: two lists of a third of the elements, among empty lists and lists of one
+/// - around: lengths around vectors, stages and chunks
 inline std::vector<std::int64_t> make_lengths(LengthPattern pattern, std::int64_t elements, unsigned seed = 2) {
   std::mt19937_64 random(seed);
   std::poisson_distribution<std::int64_t> poisson(3);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/list_properties_test.cpp: laws of operations on lists that hold for any lists, tried on random ones, rungs, threads.
+// tests/list_properties_test.cpp: laws of operations on lists that hold for any lists, tested with random lists, rungs
+// and thread counts.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -28,7 +29,7 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
-/// Lists one after the other, and their content.
+/// Adjacent lists, and their content.
 struct Ragged {
   Values offsets;
   Values content;
@@ -37,7 +38,7 @@ struct Ragged {
   [[nodiscard]] std::int64_t elements() const { return std::ssize(content); }
 };
 
-/// Mostly short lists, at times one past a block's 4,096 elements. The first offset need not be 0.
+/// Mostly short lists, sometimes one longer than a block's 4,096 elements. The first offset need not be 0.
 Ragged any_ragged() {
   const auto lengths = *rc::gen::container<Values>(
                             rc::gen::weightedOneOf<std::int64_t>({{30, rc::gen::inRange<std::int64_t>(0, 9)},
@@ -56,7 +57,7 @@ Ragged any_ragged() {
   return ragged;
 }
 
-/// As any_ragged(), with no element outside of the lists.
+/// Like any_ragged(), without elements outside of the lists.
 Ragged any_tight_ragged() {
   Ragged ragged = any_ragged();
   const std::int64_t first = ragged.offsets.front();
@@ -84,7 +85,7 @@ std::vector<T> zeros(std::int64_t n) {
   return std::vector<T>(static_cast<std::size_t>(n));
 }
 
-/// Tries a law; what breaks it is printed, with the seed that brings it back.
+/// Tests a law; a counterexample is printed, with the seed that reproduces it.
 template <class Law>
 void expect_always(Law law) {
   EXPECT_TRUE(rc::check(law));
@@ -172,7 +173,7 @@ TEST(ListProperties, WhatAMaskKeepsAndWhatItDropsAreTheList) {
     for (std::size_t i = 0; i < ragged.offsets.size(); ++i) {
       RC_ASSERT(kept_offsets[i] + dropped_offsets[i] == ragged.offsets[i] - ragged.offsets.front());
     }
-    // What was kept, then what was dropped, of all elements together.
+    // The kept elements, then the dropped ones, of all elements together.
     const std::vector inner(mask.begin() + ragged.offsets.front(), mask.begin() + ragged.offsets.back());
     const Values content(ragged.content.begin() + ragged.offsets.front(),
                          ragged.content.begin() + ragged.offsets.back());

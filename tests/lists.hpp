@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/lists.hpp: lists to offset, what must come of them (worked out in 128 bits), and the check of what did.
+// tests/lists.hpp: lists to offset, their expected results (computed in 128 bits), and the check of the actual ones.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,11 @@ struct Bounds {
   std::vector<T> stops;
 };
 
-/// Valid lists. random: in no order, overlapping, zero to nine elements. packed: one after another. huge: one list
-/// of the type's full reach among empty ones. extremes: bounds at both ends of the type, total within int64.
+/// Makes valid lists.
+/// - random: in any order, overlapping, zero to nine elements
+/// - packed: adjacent
+/// - huge: one list of the type's full range among empty ones
+/// - extremes: bounds at both ends of the type, total within int64
 template <class T>
 Bounds<T> make_lists(ListPattern pattern, std::int64_t n, unsigned seed = 1) {
   using Limits = std::numeric_limits<T>;
@@ -49,7 +52,7 @@ Bounds<T> make_lists(ListPattern pattern, std::int64_t n, unsigned seed = 1) {
     const T few = static_cast<T>(random() % 10);
     switch (pattern) {
       case ListPattern::random:
-        if constexpr (std::is_signed_v<T>) start -= T{500000};  // negative starts are fine unless strict
+        if constexpr (std::is_signed_v<T>) start -= T{500000};  // negative starts are valid unless strict
         stop = start + few;
         break;
       case ListPattern::packed:
@@ -80,7 +83,7 @@ Bounds<T> make_lists(ListPattern pattern, std::int64_t n, unsigned seed = 1) {
   return lists;
 }
 
-/// What it must come to, and the offsets that are specified: all of them, or those up to the bad list's own.
+/// The expected outcome, and the specified offsets: all of them, or those up to the start of the invalid list.
 struct ExpectedOffsets {
   Failure outcome;
   std::vector<std::int64_t> offsets;
@@ -110,7 +113,7 @@ ExpectedOffsets expected_offsets(const T* starts, const T* stops, std::int64_t n
   return expected;
 }
 
-/// What is wrong with an outcome and the offsets that were written, or nothing.
+/// Returns the error in an outcome and the written offsets, or an empty string.
 inline std::string complaint(const ExpectedOffsets& expected, const Failure& found, const std::int64_t* offsets) {
   const auto text = [](const Failure& outcome) {
     return std::string(word(outcome.code)) + " at list " + std::to_string(outcome.index);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/lookahead_test.cpp: the look-ahead schedule over pieces of its own, whose workers are held up where it hurts.
+// tests/lookahead_test.cpp: the look-ahead schedule over the test's own blocks, whose workers are delayed at critical
+// moments.
 #include "cpu/lookahead.hpp"
 
 #include <gtest/gtest.h>
@@ -20,8 +21,8 @@ namespace {
 using upsweep::kNoIndex;
 using upsweep::cpu::Range;
 
-/// Running sums of int64 in blocks of four, in two strips. `while_folding(block, call)` runs in the midst of the fold of a
-/// strip; `call` counts the folds of that block's first strip from 1.
+/// Running sums of int64 in blocks of four, in two sub-blocks. `while_folding(block, call)` runs in the middle of the
+/// fold of a sub-block; `call` counts the folds of that block's first sub-block from 1.
 struct Sums {
   using Carry = std::int64_t;
   using Hook = std::function<void(std::int64_t block, int call)>;
@@ -62,8 +63,8 @@ struct Sums {
   const std::int64_t* in;
   std::int64_t* out;
   Hook while_folding;
-  std::int64_t preferred = -1;  // the total of blocks that hand on the carry of their scan
-  bool rounds = false;          // merging leaves other bits than scanning does, as that of floats
+  std::int64_t preferred = -1;  // the total of blocks that pass on the carry of their scan
+  bool rounds = false;          // as with floats, merging gives other bits than scanning
   std::int64_t first_bad = kNoIndex;
   mutable std::vector<std::atomic<int>> folds;
 };
@@ -80,7 +81,7 @@ std::vector<std::int64_t> running_sums(const std::vector<std::int64_t>& x, std::
   return y;
 }
 
-/// As scan_lookahead(), on that many threads: all are there, however few the cores.
+/// Like scan_lookahead(), on `threads` threads that all exist, however few cores there are.
 std::int64_t scan_on_threads(const Sums& sums, std::int64_t n, int threads, std::int64_t& carry) {
   upsweep::cpu::Lookahead<Sums> schedule(sums, n, carry);
   upsweep::cpu::LowestIndex first_bad;
@@ -94,7 +95,7 @@ std::int64_t scan_on_threads(const Sums& sums, std::int64_t n, int threads, std:
 
 void sleep_for(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
-/// The sums of n elements on that many threads, `in_place` or not, with a worker held up by `hook`.
+/// Checks the sums of n elements on this number of threads, `in_place` or not, with a worker delayed by `hook`.
 void expect_sums(std::int64_t n, int threads, bool in_place, const Sums::Hook& hook) {
   const std::vector<std::int64_t> x = numbers(n);
   std::vector<std::int64_t> in = x;
@@ -138,7 +139,7 @@ TEST(Lookahead, SeveralHeldUpAtOnce) {
 }
 
 TEST(Lookahead, ABlockIsNotOverwrittenWhileAHelperFoldsIt) {
-  // The owner comes back, publishes and would scan the block in place, in the midst of the helper's fold.
+  // The owner resumes, publishes and would scan the block in place, while the helper is folding it.
   expect_sums(400, 2, true, [](std::int64_t block, int call) {
     if (block == 20) sleep_for(call == 1 ? 100 : 300);
   });
@@ -153,7 +154,7 @@ TEST(Lookahead, AHelperThatIsHeldUpDoesNotHoldUpOthers) {
 }
 
 TEST(Lookahead, TheCarryOfAScanWhereItIsPreferred) {
-  // Every block's total is preferred: all carries are handed on from scan to scan.
+  // Every block's total is preferred: all carries are passed from scan to scan.
   const std::vector<std::int64_t> in(1000, 5);
   for (const int threads : {1, 2, 4}) {
     std::vector<std::int64_t> out(in.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/member_threads_test.cpp: the threads that a group of GPUs keeps for its members; they need no GPU.
+// tests/member_threads_test.cpp: the threads that a group of GPUs keeps for its members; the test needs no GPU.
 #include "scale/shards/member_threads.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(MemberThreads, AThreadIsAlwaysThatOfTheSameMember) {
   }
 }
 
-/// Each waits for all others.
+/// Each member waits for all others.
 TEST(MemberThreads, MembersWorkAtTheSameTime) {
   MemberThreads threads;
   std::atomic<int> arrived{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/metered_memory.hpp: memory of a device, of which it is known how much was in use at a time.
+// tests/metered_memory.hpp: device memory that records how much was in use at a time.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace upsweep::tests {
 
 class MeteredMemory final : public gpu::MemoryResource {
  public:
-  /// `from`: where it comes from; null: nowhere, for what stands in for a device.
+  /// `from`: where it is allocated; null: nowhere, for an emulated device.
   explicit MeteredMemory(gpu::MemoryResource* from) : from_(from) {}
 
   void* allocate(std::int64_t bytes, gpu::Stream stream) override {

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/mpi.cmake: tests that run on several ranks of MPI, on this machine, and on several hosts made of it.
+# tests/mpi.cmake: tests that run on several ranks of MPI, on this machine, and on several hosts that are emulated on
+# it.
 
-# upsweep_mpi_properties(NAME LABELS): what such tests need besides, whoever runs them on however few cores. Open MPI looks
-# at these variables; others do not need them.
+# upsweep_mpi_properties(NAME LABELS): settings that allow these tests to run as any user and on few cores. Open MPI
+# reads these variables; other MPI libraries do not need them.
 function(upsweep_mpi_properties name labels)
   upsweep_test_properties(${name} "${labels}")
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
@@ -11,8 +12,8 @@ function(upsweep_mpi_properties name labels)
   set_tests_properties(${name} PROPERTIES PROCESSORS 2)
 endfunction()
 
-# upsweep_mpi_test(NAME [LABELS label…] RANKS count… SOURCES file… [LIBS target…]): one test for each number of ranks, NAME_COUNT.
-# The program has a main() of its own.
+# upsweep_mpi_test(NAME [LABELS label…] RANKS count… SOURCES file… [LIBS target…]): one test for each number of ranks,
+# NAME_COUNT. The program defines its own main().
 function(upsweep_mpi_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;RANKS;SOURCES;LIBS")
   add_executable(test_${name} ${arg_SOURCES})
@@ -35,7 +36,7 @@ if(UPSWEEP_BUILD_CUDA)
   upsweep_mpi_test(cuda_mpi RANKS 1 3 SOURCES mpi_main.cpp cuda_mpi_test.cpp LIBS GTest::gtest)
 endif()
 
-# Ranks without shared memory, which reach each other by TCP: several hosts on this machine.
+# Ranks without shared memory, which communicate by TCP: several emulated hosts on this machine.
 add_test(NAME mpi_hosts_3
   COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/mpi_hosts.sh ${MPIEXEC_EXECUTABLE} 3 $<TARGET_FILE:test_mpi> --gtest_brief=1)
 upsweep_mpi_properties(mpi_hosts_3 "")

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/mpi_hosts.sh: runs a program on ranks of Open MPI that share no memory: each in a network namespace of its own, joined by a bridge.
+# tests/mpi_hosts.sh: runs a program on ranks of Open MPI that share no memory. Each rank is in a separate network
+# namespace, and a bridge connects them.
 #
 #   mpi_hosts.sh MPIEXEC RANKS PROGRAM [ARGUMENT…]
 #
-# mpiexec starts a rank on another host by an agent such as ssh: here the agent enters the namespaces of one. The bridge and all else are in
-# namespaces of this script, and end with it. Exit status 77, skipped, where it may not make any.
+# mpiexec starts a rank on another host through an agent such as ssh. Here the agent enters the namespaces of a rank.
+# The bridge and everything else is in namespaces of this script, and ends with it. Exit status 77 (skipped) if the user
+# may not create namespaces.
 set -euo pipefail
 
 own=(unshare --net --mount --pid --fork --mount-proc --kill-child)
@@ -33,7 +35,7 @@ for ((rank = 0; rank < ranks; ++rank)); do
   until [ "$(readlink /proc/$!/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ]; do sleep 0.01; done
   ip link add "to$rank" type veth peer name eth0 netns $!
   ip link set "to$rank" master bridge up
-  # Open MPI tells hosts apart by their names, and shared memory would be in /dev/shm.
+  # Open MPI distinguishes hosts by their names, and shared memory would be in /dev/shm.
   nsenter --target $! --net --uts --ipc --mount sh -ec "
     hostname $host
     mount -t tmpfs none /dev/shm
@@ -52,7 +54,7 @@ exec nsenter --target "\$(cat $folder/\$host)" --net --uts --ipc --mount --wd="$
 AGENT
 chmod +x "$folder/agent"
 
-# Ranks that wait leave the cores, of which there may be fewer than hosts, to others.
+# Waiting ranks yield the cores to others, because there may be fewer cores than hosts.
 unset OMPI_MCA_plm
 "$mpiexec" --host "$(IFS=,; echo "${hosts[*]}")" -n "$ranks" --map-by node \
   --mca plm rsh --mca plm_rsh_agent "$folder/agent" --mca pml ob1 --mca btl tcp,self --mca mpi_yield_when_idle 1 \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/mpi_large_test.cpp: a share of more than 2^31 elements, and the shares after it.
+// tests/mpi_large_test.cpp: a shard of more than 2^31 elements, and the shards after it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

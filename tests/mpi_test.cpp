@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/mpi_test.cpp: the calls of mpi.hpp on shares of arrays that every rank makes whole, beside the calls of one process.
+// tests/mpi_test.cpp: the calls of mpi.hpp on shards of arrays that every rank makes completely, compared with the
+// calls of one process.
 #include "upsweep/mpi.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ bool all_gather_fails = false;  // on this rank
 
 }  // namespace
 
-/// MPI lets programs put functions of their own in front of its: so that one can fail.
+/// MPI lets programs define functions that replace MPI's own: so one of them can be made to fail.
 extern "C" int MPI_Allgather(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
                              MPI_Datatype to_type, MPI_Comm comm) {
   if (all_gather_fails) return MPI_ERR_OTHER;
@@ -39,8 +40,8 @@ constexpr int kSplits = 4;
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-/// Where the ranks' shares of n elements begin, and the last ends: split anywhere, so that some are empty. Split 0 gives the
-/// last rank all, split 1 the first.
+/// Returns where the ranks' shards of n elements begin, and where the last one ends. The splits are random, so that
+/// some shards are empty. Split 0 gives all elements to the last rank, split 1 to the first.
 std::vector<Index> borders(Index n, int split) {
   std::vector<Index> cuts(at(World().size + 1), split == 1 ? n : 0);
   cuts.front() = 0;
@@ -51,7 +52,7 @@ std::vector<Index> borders(Index n, int split) {
   return cuts;
 }
 
-/// This rank's share of an array that all have.
+/// Returns this rank's shard of an array that all ranks have.
 template <class T>
 std::vector<T> mine(const std::vector<T>& all, const std::vector<Index>& cuts) {
   const int rank = World().rank;
@@ -86,7 +87,7 @@ std::vector<Matrix> matrices(Index n) {
   return all;
 }
 
-/// f(splits) for every length and split.
+/// Calls f(n, begins) for every length and split.
 template <class F>
 void for_each_split(F f) {
   for (const Index n : kLengths) {
@@ -117,7 +118,7 @@ Outcome outcome_here(F call) {
   }
 }
 
-/// The same, which must be the same on all ranks.
+/// The outcome of a call, which must be the same on all ranks.
 template <class F>
 Outcome outcome_of(F call) {
   Outcome outcome = outcome_here(call);
@@ -178,7 +179,7 @@ TEST(Scan, ByAnOperatorThatDoesNotCommute) {
 
 TEST(Scan, OfFloats) {
   for_each_split([](Index n, const std::vector<Index>& cuts) {
-    // Whole numbers have exact sums.
+    // Sums of whole numbers are exact.
     const auto whole = numbers<double>(n, -1000, 1000);
     expect_scans<double, double>(whole, cuts, add, 0.5, par);
     expect_scans<double, double>(whole, cuts, min, 1e9, par);
@@ -284,7 +285,7 @@ Bounds bounds(Index n) {
   return all;
 }
 
-/// The offsets that are expected here of those of all.
+/// Returns the expected offsets of this rank, from those of all ranks.
 std::vector<Index> my_offsets(const std::vector<Index>& all, const std::vector<Index>& cuts) {
   const int rank = World().rank;
   return {all.begin() + cuts[at(rank)], all.begin() + cuts[at(rank + 1)] + 1};
@@ -314,7 +315,7 @@ TEST(Offsets, NameTheFirstBadListOfAll) {
     if (n < 7) return;
     std::vector<Index> whole(at(n + 1));
     std::vector<Index> offsets;
-    // Of two bad lists of different kinds the first one, of whichever rank.
+    // With two invalid lists of different kinds, the error names the first one, whatever its rank.
     for (const Index bad : {Index{0}, n / 2, n - 2}) {
       for (int kind = 0; kind < 3; ++kind) {
         Bounds all = bounds(n);
@@ -324,7 +325,7 @@ TEST(Offsets, NameTheFirstBadListOfAll) {
           if (how == 2) all.stops[at(list)] = std::numeric_limits<Index>::max();
         };
         all.stops[0] = std::max(all.stops[0], all.starts[0] + 1);
-        all.starts[at(bad)] = 0;  // so that kind 2 leaves int64 where anything precedes
+        all.starts[at(bad)] = 0;  // so that kind 2 overflows int64 if any element precedes
         spoil(bad, kind);
         spoil(n - 1, 2 - kind);
         const Outcome expected =
@@ -340,7 +341,8 @@ TEST(Offsets, NameTheFirstBadListOfAll) {
 
 // ---- Lists that cross borders.
 
-/// Offsets of lists of content of n elements: few or many, some empty, some long; nothing lies before or after them, or some.
+/// Offsets of lists in n elements: few or many lists, some empty, some long. With margins, some elements are before and
+/// after the lists.
 std::vector<Index> list_offsets(Index n, Index lists, bool has_margins) {
   std::mt19937_64 random(static_cast<std::uint64_t>(n * 31 + lists));
   std::vector<Index> offsets(at(lists + 1));
@@ -353,8 +355,8 @@ std::vector<Index> list_offsets(Index n, Index lists, bool has_margins) {
   return offsets;
 }
 
-/// Of the lists between those offsets the first that begins on this rank or a later one. One that begins where two shares
-/// meet may be of either; here it is of the later one, but for those at the end of all.
+/// Returns the first list between these offsets that begins on this rank or a later one. A list that begins where two
+/// shards meet may belong to either. Here it belongs to the later one, except lists at the end of all elements.
 Index first_list_of(int rank, const std::vector<Index>& offsets, const std::vector<Index>& cuts) {
   const Index lists = std::ssize(offsets) - 1;
   if (rank == 0) return 0;
@@ -362,14 +364,14 @@ Index first_list_of(int rank, const std::vector<Index>& offsets, const std::vect
   return std::lower_bound(offsets.begin(), offsets.end() - 1, cuts[at(rank)]) - offsets.begin();
 }
 
-/// Of every few booleans one is false.
+/// Booleans of which about a quarter are false.
 std::vector<std::uint8_t> booleans(Index n, std::uint64_t seed) {
   auto all = numbers<std::uint8_t>(n, 0, 3, seed);
   for (auto& one : all) one = one != 0 ? 1 : 0;
   return all;
 }
 
-/// The lists of all ranks, and which of them are this rank's.
+/// The lists of all ranks, and which of them belong to this rank.
 struct ListsOfAll {
   Lists all;
   Lists mine;
@@ -388,7 +390,7 @@ ListsOfAll lists_of_all(const std::vector<Index>& offsets, const std::vector<Ind
   return found;
 }
 
-/// `how`: what lists begin with and an operator, or a named reducer.
+/// `how`: the initial value of lists and an operator, or a named reducer.
 template <class Out, class T, class... How>
 void expect_reduced(const ListsOfAll& lists, const std::vector<T>& all, const std::vector<Index>& cuts,
                     const std::vector<std::uint8_t>& valid, const Policy& policy, How... how) {
@@ -403,14 +405,14 @@ void expect_reduced(const ListsOfAll& lists, const std::vector<T>& all, const st
   EXPECT_EQ(out, std::vector<Out>(whole.begin() + lists.first, whole.begin() + lists.first + lists.mine.count));
 }
 
-/// By operators and by all that has a name.
+/// Checks operators, and all named reducers.
 void expect_all_reduced(const ListsOfAll& lists, Index n, const std::vector<Index>& cuts,
                         const std::vector<std::uint8_t>& valid) {
   const auto large = numbers<std::int32_t>(n, -1'000'000, 1'000'000);
   expect_reduced<std::int64_t>(lists, large, cuts, valid, par.with_overflow(Overflow::checked), std::int64_t{5}, add);
   expect_reduced<std::int32_t>(lists, large, cuts, valid, par, -7, max);
   expect_reduced<Matrix>(lists, matrices(n), cuts, valid, par, Matrix{2, 3, 5, 7}, Product{});
-  // Of many equal elements, some of them zero.
+  // Many equal elements, some of them zero.
   const auto few = numbers<std::int32_t>(n, -2, 2);
   auto reals = numbers<double>(n, 0, 9, 5);
   for (double& x : reals) x = x == 9 ? std::numeric_limits<double>::quiet_NaN() : x;
@@ -432,7 +434,7 @@ TEST(SegmentedReduce, ListsCrossRanks) {
         if (lists == 0) continue;
         SCOPED_TRACE(std::to_string(lists) + " lists" + (has_margins ? ", with margins" : ""));
         const auto offsets = list_offsets(n, lists, has_margins);
-        // With margins some elements and some lists are null, too.
+        // With margins, some elements and some lists are also null.
         const auto valid_lists = has_margins ? booleans(lists, 3) : std::vector<std::uint8_t>{};
         const auto valid = has_margins ? booleans(n, 4) : std::vector<std::uint8_t>{};
         expect_all_reduced(lists_of_all(offsets, cuts, valid_lists), n, cuts, valid);
@@ -454,8 +456,8 @@ struct ListsByBounds {
   }
 };
 
-/// Lists with gaps, of which one of a rank may go on on later ones; before and after these the whole share, an empty list and
-/// one that is null, both with bounds that lie nowhere.
+/// Lists with gaps; one list of a rank may continue on later ranks. Before them: a list that is the whole shard. After
+/// them: an empty list and a null list, both with invalid positions.
 void put_lists_of(int rank, const std::vector<Index>& offsets, const std::vector<Index>& cuts, ListsByBounds& lists) {
   lists.put(cuts[at(rank)], cuts[at(rank + 1)]);
   const Index first = first_list_of(rank, offsets, cuts);
@@ -510,7 +512,7 @@ TEST(SegmentedReduce, OneListOfARankGoesOnAndNoneOverAnother) {
   const Outcome beyond = sums({first + 3, first}, {is_last ? past : first + 5, first + 2});
   EXPECT_EQ(beyond.code, Code::stop_past_end) << beyond;
   EXPECT_EQ(beyond.index, 2 * (world.size - 1)) << beyond;
-  // The first of two bad ones.
+  // The error names the first of two invalid lists.
   const Outcome two_bad = sums({first + 3, first + 5}, {is_last ? past : first + 5, is_last ? first + 4 : first + 6});
   EXPECT_EQ(two_bad.code, Code::stop_past_end) << two_bad;
   EXPECT_EQ(two_bad.index, 2 * (world.size - 1)) << two_bad;
@@ -519,14 +521,14 @@ TEST(SegmentedReduce, OneListOfARankGoesOnAndNoneOverAnother) {
   const Outcome two =
       sums({first, first + 3, first + 4}, {first + 2, is_first ? 11 : first + 4, is_first ? 12 : first + 5});
   EXPECT_EQ(two.code, Code::unsupported) << two;
-  EXPECT_EQ(two.text, "rank 0: list 1 goes on on later ranks, as list 2 does: one list of a rank may");
+  EXPECT_EQ(two.text, "rank 0: list 1 continues on later ranks, as list 2 does: only one list of a rank may");
   const Outcome over = sums({first + 8, first}, {is_first ? 19 : is_last ? first + 10 : first + 12, first + 1});
   EXPECT_EQ(over.code, Code::unsupported) << over;
   EXPECT_EQ(over.text,
-            "rank 0: list 0 ends at 19, past 18, where a list of rank 1 begins that goes on on later ranks, too");
+            "rank 0: list 0 ends at 19, past 18, where a list of rank 1 begins that also continues on later ranks");
 }
 
-// Lists of earlier ranks that end on it are not to blame.
+// Lists of earlier ranks that end on this rank are not the cause.
 TEST(SegmentedReduce, SaysWhichRanksMaskIsTooShort) {
   const World world;
   const std::vector<std::int32_t> content(10, 1);
@@ -552,7 +554,8 @@ TEST(SegmentedReduce, NoLists) {
 
 TEST(SegmentedReduce, NamesTheFirstBadListOfAll) {
   const World world;
-  // Ten elements of 11 on each rank, and two lists that begin there, of which the second ends in the middle of the next one.
+  // Ten elements of value 11 on each rank, and two lists that begin there. The second list ends in the middle of the
+  // next rank's elements.
   const std::vector<std::int8_t> content(10, 11);
   const auto fold = [&](std::vector<Index> offsets) {
     return outcome_of([&] {
@@ -580,7 +583,7 @@ TEST(SegmentedReduce, NamesTheFirstBadListOfAll) {
   if (world.size == 1) return;
   expect(fold({begin, first + 8, world.rank == 0 ? end - 1 : end}), Code::invalid_argument, 1,
          "rank 0: list 1 ends at 14, ");
-  // One list of all elements but the first eight: 12 of 11 do not fit int8.
+  // One list of all elements except the first eight: the sum of 12 elements of value 11 does not fit int8.
   const Index all = Index{10} * world.size;
   std::vector<Index> offsets{0, 8, all};
   if (world.rank > 0) offsets = {all};
@@ -627,7 +630,7 @@ Index sum_of(const std::vector<Index>& items, const std::vector<Index>& indices)
 }
 
 TEST(SubsetSum, ASearchThatRanksShare) {
-  // So large that hardly any sum is that of two subsets: what is found must be what was chosen.
+  // Items are so large that two subsets almost never have the same sum: the search must find the chosen items.
   for (const Index n : {20, 31, 36}) {
     const auto items = numbers<Index>(n, Index{1} << 50, Index{1} << 51);
     std::vector<Index> chosen;
@@ -681,7 +684,7 @@ TEST(SubsetSum, ErrorsOfOneRank) {
   const Outcome outcome = outcome_of([&] { find_mine(items, 2, Index{1} << 55); });
   EXPECT_EQ(outcome.code, Code::not_positive);
   EXPECT_EQ(outcome.index, 33);
-  // A rank whose callback ends the search, or throws, in the middle of it.
+  // The callback of one rank ends the search, or throws, in the middle of it.
   items[33] = Index{1} << 50;
   for (const bool throws : {false, true}) {
     SubsetSumOptions options;
@@ -739,7 +742,7 @@ TEST(Errors, ARankOnAGpuThatIsNotThere) {
 
 TEST(Errors, OtherCallsOnOtherRanks) {
   const World world;
-  if (world.size == 1) GTEST_SKIP() << "one rank agrees with itself";
+  if (world.size == 1) GTEST_SKIP() << "needs more than one rank";
   const bool is_last = world.rank == world.size - 1;
   const std::vector<std::int32_t> in(10, 1);
   std::vector<std::int32_t> out(10);
@@ -775,7 +778,7 @@ TEST(Errors, OtherCallsOnOtherRanks) {
 
 TEST(Errors, ABuildOfAnotherUpsweep) {
   const World world;
-  if (world.size == 1) GTEST_SKIP() << "one rank agrees with itself";
+  if (world.size == 1) GTEST_SKIP() << "needs more than one rank";
   const Outcome outcome = outcome_of([&] {
     auto signature = mpi::detail::signature<int, int, Add>(mpi::detail::Function::reduce, Overflow::wrap, 0);
     if (world.rank == 1) ++signature.protocol;

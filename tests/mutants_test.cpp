@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/mutants_test.cpp: the tester is tested: scans, sums, offsets, filtered sums and subset sums that are wrong on purpose
-// must be caught by the very checks that the rungs are held to, and right ones must pass them.
+// tests/mutants_test.cpp: tests of the tests: scans, sums, offsets, filtered sums and subset sums that are wrong on
+// purpose. The same checks that test the rungs must detect them, and must accept correct ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ constexpr std::int64_t kLength = 5 * kTile + 77;
 template <class T>
 using Scan = std::function<void(const T* in, T* out, std::int64_t n, bool exclusive)>;
 
-/// What every mutant is made from: the loop.
+/// The loop that every mutant is made from.
 template <class T>
 void right_scan(const T* in, T* out, std::int64_t n, bool exclusive, T init = T{}) {
   T total = init;
@@ -63,7 +63,7 @@ void right_scan(const T* in, T* out, std::int64_t n, bool exclusive, T init = T{
   }
 }
 
-/// Whether the checks of the rung tests object to a scan of this length and pattern.
+/// Whether the checks of the rung tests detect an error in a scan of this length and pattern.
 template <class T>
 bool caught(const Scan<T>& scan, std::int64_t n, Pattern pattern, bool exclusive) {
   const auto in = tests::make<T>(pattern, n, 2);
@@ -78,7 +78,7 @@ template <class T>
 class ScanMutants : public testing::Test {
  protected:
   static void expect_caught(const char* what, const Scan<T>& scan, std::int64_t n = kLength) {
-    // Random elements alone must do: with equal ones, narrow sums repeat from tile to tile.
+    // Random elements must suffice: with equal elements, narrow sums repeat from tile to tile.
     for (const bool exclusive : {false, true}) {
       EXPECT_TRUE(caught<T>(scan, n, Pattern::random, exclusive)) << what << " exclusive " << exclusive;
     }
@@ -200,7 +200,7 @@ TYPED_TEST(ScanMutants, StoresBesideTheOutputAreCaught) {
 }
 
 TEST(ScanMutants, AnOperatorTheWrongWayRoundIsCaught) {
-  // Two by two: f then g is not g then f.
+  // Matrices of two by two: f then g is not g then f.
   std::mt19937 random(1);
   std::vector<tests::AffineMap> in(100);
   for (auto& f : in) f = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
@@ -224,7 +224,7 @@ TEST(ScanMutants, AnExclusiveScanThatBeginsWithAnotherValueIsCaught) {
   };
   EXPECT_EQ(begun_with(1), kNoIndex);
   EXPECT_EQ(begun_with(0), 0) << "0, whatever the operator";
-  EXPECT_EQ(begun_with(77), 0) << "what was in memory";
+  EXPECT_EQ(begun_with(77), 0) << "the previous contents of memory";
 }
 
 TEST(ScanMutants, AMaximumThatLosesANaNIsCaught) {
@@ -299,7 +299,7 @@ TEST(FloatMutants, NaNAndInfinityAreNotWithinAnyBound) {
 }
 
 TEST(FloatMutants, TheReferenceIsBetterThanWhatItJudges) {
-  // What a plain sum, in whatever precision, loses: 1 beside 1e30, and the way back.
+  // A plain sum of any precision would lose the 1 next to 1e30, and the small remainder.
   reference::SumReference sum;
   for (const long double x : {1e30L, 1.0L, -1e30L, 1e-3L}) sum.next(x);
   EXPECT_EQ(sum.value(), 1.001L);
@@ -320,8 +320,8 @@ TEST(ReduceMutants, LostAndDoubledElementsAreCaught) {
     };
     const auto wrong = [&](std::int32_t value) { return !reference::same_value(value, reference.total()); };
     EXPECT_FALSE(wrong(sum(0, n, 5)));
-    EXPECT_TRUE(wrong(sum(0, n, 0))) << "without its start";
-    EXPECT_TRUE(wrong(sum(0, n, 10))) << "its start for each of two threads";
+    EXPECT_TRUE(wrong(sum(0, n, 0))) << "without its initial value";
+    EXPECT_TRUE(wrong(sum(0, n, 10))) << "its initial value for each of two threads";
     EXPECT_TRUE(wrong(sum(1, n, 5)));
     EXPECT_TRUE(wrong(sum(0, n - 1, 5)));
     EXPECT_TRUE(wrong(sum(0, n / kTile * kTile, 5))) << "without the last tile";
@@ -353,7 +353,7 @@ bool caught(const Offsets& run, const Bounds<std::int64_t>& lists) {
   const Failure outcome = run(lists, offsets.data());
   const bool complained = !tests::complaint(expected, outcome, offsets.data()).empty();
   if (expected.outcome.code == Code::ok && outcome.code == Code::ok) {
-    // Two judges: they must agree.
+    // Two checks, which must agree.
     const auto wrong = impl::offsets::first_wrong(lists.starts.data(), lists.stops.data(), n, offsets.data());
     EXPECT_EQ(complained, wrong != kNoIndex);
   }
@@ -362,7 +362,7 @@ bool caught(const Offsets& run, const Bounds<std::int64_t>& lists) {
 
 Bounds<std::int64_t> random_lists() { return tests::make_lists<std::int64_t>(ListPattern::random, kLength, 5); }
 
-/// Lists of which two are bad, and what makes them so.
+/// Lists of which two are invalid, for the same reason.
 Bounds<std::int64_t> bad_lists(std::int64_t first, std::int64_t second) {
   auto lists = random_lists();
   for (const std::int64_t at : {first, second}) {
@@ -458,7 +458,7 @@ TEST(OffsetsMutants, TheLastBadListForTheFirstIsCaught) {
     }
     return outcome;
   };
-  EXPECT_FALSE(caught(last_bad, bad_lists(kTile, kTile))) << "one bad list alone is both";
+  EXPECT_FALSE(caught(last_bad, bad_lists(kTile, kTile))) << "a single invalid list is the first and the last";
   EXPECT_TRUE(caught(last_bad, bad_lists(kTile, kTile + 1)));
   EXPECT_TRUE(caught(last_bad, bad_lists(4 * kTile, 2)));
 }
@@ -474,7 +474,7 @@ TEST(OffsetsMutants, WrongOffsetsBeforeAnErrorAreCaught) {
         bad_lists(kTile, 3 * kTile)))
         << spoiled;
   }
-  // What follows the bad list is unspecified.
+  // Offsets after the invalid list are unspecified.
   EXPECT_FALSE(caught(
       [&](const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
         const Failure outcome = right_offsets(lists, offsets);
@@ -507,7 +507,7 @@ using tests::RowPattern;
 using tests::Rows;
 using Select = std::function<std::int64_t(const Rows& rows, std::uint32_t limit)>;
 
-/// What every mutant is made from: the loop, over rows first … last-1.
+/// The loop that every mutant is made from, over rows first … last-1.
 std::int64_t right_select(const Rows& rows, std::uint32_t limit, std::int64_t first, std::int64_t last) {
   std::uint64_t sum = 0;
   for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
@@ -518,7 +518,7 @@ std::int64_t right_select(const Rows& rows, std::uint32_t limit, std::int64_t fi
   return static_cast<std::int64_t>(sum);
 }
 
-/// A mutant that takes rows and prices as they are, but sums what `term` makes of a row.
+/// A mutant that reads the correct rows, but sums `term` of each row.
 Select select_of(const std::function<std::uint64_t(const Rows&, std::size_t, std::uint32_t)>& term) {
   return [term](const Rows& rows, std::uint32_t limit) {
     std::uint64_t sum = 0;
@@ -527,7 +527,7 @@ Select select_of(const std::function<std::uint64_t(const Rows&, std::size_t, std
   };
 }
 
-/// Whether the sweep of the rung tests objects, with so many rows.
+/// Whether the checks of the rung tests detect an error with n rows.
 bool caught(const Select& select, std::int64_t n) {
   bool objects = false;
   for (const RowPattern pattern : tests::kRowPatterns) {
@@ -558,7 +558,7 @@ TEST(FilteredSumMutants, RowsThatAreLeftOutAreCaught) {
   for (std::int64_t tile = 0; tile * kTile < kLength; ++tile) {
     EXPECT_TRUE(caught(without(tile * kTile, std::min(kLength, (tile + 1) * kTile)), kLength)) << "tile " << tile;
   }
-  EXPECT_TRUE(caught(without(kLength / 16 * 16, kLength), kLength)) << "what is left after whole vectors";
+  EXPECT_TRUE(caught(without(kLength / 16 * 16, kLength), kLength)) << "the elements after whole vectors";
 }
 
 TEST(FilteredSumMutants, WrongTermsAreCaught) {
@@ -602,7 +602,7 @@ TEST(FilteredSumMutants, WrongTermsAreCaught) {
 TEST(FilteredSumMutants, OneRowTooManyIsCaught) {
   EXPECT_TRUE(caught(
       [](const Rows& rows, std::uint32_t limit) {
-        // What follows the columns is poison that is never kept by small limits, and always by the largest.
+        // The columns are followed by poison, which small limits never keep and the largest limit always keeps.
         const auto sum = static_cast<std::uint64_t>(right_select(rows, limit, 0, rows.count()));
         const std::uint64_t poison = 0xA5A5A5A5A5A5A5A5U;
         return static_cast<std::int64_t>(0xA5A5A5A5U < limit ? sum + poison * poison : sum);
@@ -614,7 +614,7 @@ TEST(FilteredSumMutants, OneRowTooManyIsCaught) {
 
 using Items = std::vector<std::int64_t>;
 using Fill = std::function<void(const Items& items, std::int64_t limit, std::uint64_t* sums)>;
-/// Word w of the bitmap with an item, from the one without it.
+/// Computes word w of the bitmap with an item from the bitmap without it.
 using ShiftAndOr =
     std::function<std::uint64_t(const std::vector<std::uint64_t>& old, std::int64_t w, std::int64_t item)>;
 
@@ -622,7 +622,7 @@ std::uint64_t word_at(const std::vector<std::uint64_t>& words, std::int64_t w) {
   return w >= 0 && w < std::ssize(words) ? words[static_cast<std::size_t>(w)] : 0;
 }
 
-/// The old word, and what the item brings there from two words further down.
+/// The old word, and the bits that the item moves there from two lower words.
 std::uint64_t right_word(const std::vector<std::uint64_t>& old, std::int64_t w, std::int64_t item) {
   const std::int64_t source = w - item / 64;
   const auto shift = static_cast<unsigned>(item % 64);
@@ -633,7 +633,7 @@ void keep_up_to(std::int64_t limit, std::uint64_t* sums) {
   if (limit % 64 != 63) sums[limit / 64] &= (std::uint64_t{1} << (limit % 64 + 1)) - 1;
 }
 
-/// What every mutant is made from: a shift and an OR per item, from one bitmap into the next.
+/// The loop that every mutant is made from: a shift and an OR per item, from one bitmap into the next.
 Fill fill_by(const ShiftAndOr& word, std::uint64_t start = 1) {
   return [word, start](const Items& items, std::int64_t limit, std::uint64_t* sums) {
     std::vector<std::uint64_t> old(static_cast<std::size_t>(limit / 64 + 1));
@@ -651,7 +651,7 @@ void right_fill(const Items& items, std::int64_t limit, std::uint64_t* sums) {
   fill_by(right_word)(items, limit, sums);
 }
 
-/// A mutant that spoils the right bitmap, and one that fills that of other items.
+/// A mutant that changes the correct bitmap, and one that fills the bitmap of other items.
 template <class Spoil>
 Fill spoiled(Spoil spoil) {
   return [spoil](const Items& items, std::int64_t limit, std::uint64_t* sums) {
@@ -667,7 +667,7 @@ Fill of_other_items(Change change) {
   };
 }
 
-/// Whether the sweep of the rung tests objects.
+/// Whether the checks of the rung tests detect an error.
 bool caught(const Fill& fill) {
   bool objects = false;
   std::mt19937_64 random(1);
@@ -778,10 +778,10 @@ TEST(SubsetSumMutants, WrongWordsAreCaught) {
 // ------------------------------------------------------------------------------------------------ segmented_reduce
 
 using ListOffsets = std::vector<std::int64_t>;
-/// Puts the sum of every list into sums.
+/// Writes the sum of every list to sums.
 using SumLists = std::function<void(const ListOffsets&, const std::vector<float>&, float* sums)>;
 
-/// Lists first … last - 1 of each list's elements, with what is begun with.
+/// Computes sum(content, offsets, list) of each list.
 SumLists sums_of(const std::function<float(const std::vector<float>&, const ListOffsets&, std::size_t list)>& sum) {
   return [sum](const ListOffsets& offsets, const std::vector<float>& content, float* sums) {
     for (std::size_t i = 0; i + 1 < offsets.size(); ++i) sums[i] = sum(content, offsets, i);
@@ -792,7 +792,7 @@ float sum_between(const std::vector<float>& content, std::int64_t first, std::in
   return reference::expected_fold(content.data(), first, last, add, 0.0F);
 }
 
-/// Whether the sweep of the rung tests objects: patterns, sizes, and bits of sums that round.
+/// Whether the checks of the rung tests detect an error: patterns, sizes, and bits of sums that round.
 bool caught(const SumLists& sum) {
   bool objects = false;
   for (const auto pattern :
@@ -895,7 +895,7 @@ void copy_element(const SelectColumn& column, std::int64_t from, std::int64_t to
               static_cast<std::size_t>(column.element_size));
 }
 
-/// The loop that every mutant is made from, over int64 bounds; keeps(j) stands for the mask.
+/// The loop that every mutant is made from, over int64 bounds; keeps(j) represents the mask.
 template <class Keeps>
 std::int64_t select_by(const Lists& lists, std::int64_t* out_offsets, std::span<const SelectColumn> columns,
                        std::int64_t capacity, Keeps keeps) {
@@ -920,7 +920,7 @@ std::int64_t right_selection(const Lists& lists, const Mask& mask, std::int64_t*
   return select_by(lists, out_offsets, columns, columns[0].capacity, [&](std::int64_t j) { return mask[j]; });
 }
 
-/// Whether the sweep of the rung tests objects, on some of its lists and masks.
+/// Whether the checks of the rung tests detect an error, on some of their lists and masks.
 bool objects_to(const ListSelect& select) {
   for (const upsweep::ListPattern pattern : {upsweep::ListPattern::poisson, upsweep::ListPattern::fixed32}) {
     for (const std::int64_t n : {0, 1, 64, 1000}) {
@@ -940,7 +940,7 @@ bool objects_to(const ListSelect& select) {
 TEST(SelectMutants, TheRightSelectionPasses) { EXPECT_FALSE(objects_to(right_selection)); }
 
 TEST(SelectMutants, WrongSelectionsAreCaught) {
-  /// A right selection, and then something else.
+  /// Makes a correct selection, then changes it.
   const auto spoiled = [](auto spoil) {
     return [spoil](const Lists& lists, const Mask& mask, std::int64_t* offsets, std::span<const SelectColumn> columns) {
       const std::int64_t kept = right_selection(lists, mask, offsets, columns);
@@ -952,12 +952,12 @@ TEST(SelectMutants, WrongSelectionsAreCaught) {
   EXPECT_TRUE(objects_to([](const Lists&, const Mask&, std::int64_t*, auto) { return 0; })) << "nothing done";
   EXPECT_TRUE(objects_to([](const Lists& lists, const Mask& mask, std::int64_t* offsets, auto columns) {
     return select_by(lists, offsets, columns, columns[0].capacity, [&](std::int64_t j) { return !mask[j]; });
-  })) << "the others are kept";
+  })) << "the elements that the mask drops are kept";
   EXPECT_TRUE(objects_to([](const Lists& lists, const Mask& mask, std::int64_t* offsets, auto columns) {
     Mask from_start = mask;
     from_start.first_bit = 0;
     return right_selection(lists, from_start, offsets, columns);
-  })) << "the first bit of a bitmap is not looked at";
+  })) << "the first bit of a bitmap is ignored";
   EXPECT_TRUE(objects_to([](const Lists& lists, const Mask& mask, std::int64_t* offsets, auto columns) {
     return select_by(lists, offsets, columns, columns[0].capacity,
                      [&](std::int64_t j) { return mask.is_bitmap ? mask[j] : mask.data[j] == 1; });
@@ -967,7 +967,7 @@ TEST(SelectMutants, WrongSelectionsAreCaught) {
   })) << "null lists are kept";
   EXPECT_TRUE(objects_to([](const Lists& lists, const Mask& mask, std::int64_t* offsets, auto columns) {
     return right_selection(lists, mask, offsets, columns.subspan(0, 1));
-  })) << "one column left out";
+  })) << "one column is left out";
   EXPECT_TRUE(objects_to(spoiled([](std::int64_t n, std::int64_t, std::int64_t* offsets, auto) { ++offsets[n]; })))
       << "the last offset";
   EXPECT_TRUE(objects_to(spoiled([](std::int64_t n, std::int64_t, std::int64_t* offsets, auto) {
@@ -981,7 +981,7 @@ TEST(SelectMutants, WrongSelectionsAreCaught) {
   }))) << "a byte past the end";
   EXPECT_TRUE(objects_to(spoiled([&](std::int64_t, std::int64_t, std::int64_t*, auto columns) {
     std::swap_ranges(bytes_of(columns[1]), bytes_of(columns[1]) + 2, bytes_of(columns[1]) + 2);
-  }))) << "two elements the wrong way round";
+  }))) << "two elements are exchanged";
 }
 
 // --------------------------------------------------------------------------------------------------- partitions, takes
@@ -993,10 +993,10 @@ TEST(PartitionMutants, WrongOrdersAreCaught) {
     return impl::partition::first_wrong(mask.data(), 5, content.data(), out.data());
   };
   EXPECT_EQ(wrong({6, 7, 9, 5, 8}), kNoIndex);
-  EXPECT_EQ(wrong({6, 7, 9, 8, 5}), 3) << "the rest backwards, as CUB leaves it";
-  EXPECT_EQ(wrong({5, 8, 6, 7, 9}), 0) << "the rest first";
+  EXPECT_EQ(wrong({6, 7, 9, 8, 5}), 3) << "the dropped elements in reverse order, as by CUB";
+  EXPECT_EQ(wrong({5, 8, 6, 7, 9}), 0) << "the dropped elements first";
   EXPECT_EQ(wrong({6, 9, 5, 7, 8}), 1) << "bytes other than 1 are false";
-  EXPECT_EQ(wrong({6, 7, 9, 6, 5}), 3) << "the rest begins one place late";
+  EXPECT_EQ(wrong({6, 7, 9, 6, 5}), 3) << "the dropped elements begin one position late";
   EXPECT_EQ(wrong({6, 7, 9, 5, 0}), 4) << "the last one is not moved";
   EXPECT_EQ(impl::partition::expected_partition({false, true, true, false, true}),
             (std::vector<std::int64_t>{1, 2, 4, 0, 3}));
@@ -1011,10 +1011,10 @@ TEST(TakeMutants, WrongPlacesAreCaught) {
     return impl::take::first_wrong(offsets.data(), index_offsets.data(), 2, indices.data(), content.data(), out.data());
   };
   EXPECT_EQ(wrong({6, 5, 9, 7}), kNoIndex);
-  EXPECT_EQ(wrong({9, 5, 9, 7}), 0) << "counted from the end of the content";
-  EXPECT_EQ(wrong({6, 5, 7, 7}), 2) << "counted from its beginning";
-  EXPECT_EQ(wrong({6, 5, 9, 8}), 3) << "one off from the end";
-  EXPECT_EQ(wrong({5, 6, 9, 7}), 0) << "two the wrong way round";
+  EXPECT_EQ(wrong({9, 5, 9, 7}), 0) << "negative indices count from the end of the content";
+  EXPECT_EQ(wrong({6, 5, 7, 7}), 2) << "indices count from the beginning of the content";
+  EXPECT_EQ(wrong({6, 5, 9, 8}), 3) << "a negative index is off by one";
+  EXPECT_EQ(wrong({5, 6, 9, 7}), 0) << "two elements are exchanged";
 }
 
 // -------------------------------------------------------------------------------------------------------- packed lists
@@ -1025,12 +1025,12 @@ struct PackInput {
   std::vector<std::uint32_t> content;
 };
 using Pack = std::function<void(const PackInput& in, std::int64_t* offsets, std::uint32_t* out)>;
-/// Where element j of list i is taken from, and where it goes.
+/// The position from which element j of list i is copied.
 using PackSource = std::function<std::int64_t(const PackInput& in, std::size_t i, std::int64_t j)>;
 
 std::int64_t right_source(const PackInput& in, std::size_t i, std::int64_t j) { return in.starts[i] + j; }
 
-/// What every mutant is made from: the loop.
+/// The loop that every mutant is made from.
 Pack pack_by(const PackSource& source) {
   return [source](const PackInput& in, std::int64_t* offsets, std::uint32_t* out) {
     std::int64_t at = 0;
@@ -1052,7 +1052,7 @@ Pack spoiled_pack(Spoil spoil) {
   };
 }
 
-/// Whether the checks of the rung tests object, on lists in no order with gaps.
+/// Whether the checks of the rung tests detect an error, on lists in any order with gaps.
 bool caught(const Pack& pack) {
   PackInput in;
   std::int64_t at = 3;
@@ -1128,10 +1128,10 @@ TEST(SortMutants, WrongOrdersAreCaught) {
   EXPECT_EQ(caught({2, 6, 0, 5, 4, 1, 3, 7}, true, true), std::pair(false, false));
   EXPECT_EQ(caught({0, 1, 2, 3, 4, 5, 6, 7}), kBoth) << "as it came";
   EXPECT_EQ(caught({7, 3, 1, 4, 0, 5, 2, 6}), kBoth) << "-0.0 before the 0.0 that came first";
-  EXPECT_EQ(caught({7, 1, 3, 4, 0, 5, 6, 2}), kBoth) << "NaN the other way round";
+  EXPECT_EQ(caught({7, 1, 3, 4, 0, 5, 6, 2}), kBoth) << "NaN at the other end";
   EXPECT_EQ(caught({2, 6, 7, 1, 3, 4, 0, 5}), kBoth) << "NaN first";
   EXPECT_EQ(caught({0, 5, 4, 1, 3, 7, 2, 6}), kBoth) << "descending";
-  EXPECT_EQ(caught({6, 2, 5, 0, 4, 3, 1, 7}, true), kBoth) << "the ascending order turned round";
+  EXPECT_EQ(caught({6, 2, 5, 0, 4, 3, 1, 7}, true), kBoth) << "the ascending order reversed";
   EXPECT_EQ(caught({7, 1, 3, 4, 0, 0, 2, 6}), std::pair(false, true)) << "equal bits, another position";
   EXPECT_EQ(caught({7, 1, 1, 4, 0, 5, 2, 6}), kBoth) << "one twice";
 }
@@ -1146,12 +1146,12 @@ TEST(BroadcastMutants, WrongElementsAreCaught) {
   };
   EXPECT_EQ(wrong({0, 1, 0, 1, 2}, impl::broadcast::LocalIndex{}), kNoIndex);
   EXPECT_EQ(wrong({0, 1, 2, 3, 4}, impl::broadcast::LocalIndex{}), 2) << "positions in the content";
-  EXPECT_EQ(wrong({0, 1, 0, 1, 0}, impl::broadcast::LocalIndex{}), 4) << "a cut list begins again";
+  EXPECT_EQ(wrong({0, 1, 0, 1, 0}, impl::broadcast::LocalIndex{}), 4) << "the positions of a split list begin again";
   EXPECT_EQ(wrong({0, 0, 2, 2, 2}, impl::broadcast::Parent{}), kNoIndex);
   EXPECT_EQ(wrong({0, 0, 1, 1, 1}, impl::broadcast::Parent{}), 2) << "empty lists have no number";
   EXPECT_EQ(wrong({7, 7, 9, 9, 9}, impl::broadcast::ValueOf<std::int64_t>{values.data()}), kNoIndex);
   EXPECT_EQ(wrong({7, 8, 9, 9, 9}, impl::broadcast::ValueOf<std::int64_t>{values.data()}), 1)
-      << "a list's last is the next's";
+      << "a list's last element is counted in the next list";
 }
 
 // -------------------------------------------------------------------------------------------------------------- by key
@@ -1161,13 +1161,13 @@ TEST(ByKeyMutants, WrongRunsAreCaught) {
   const std::vector<double> keys{2, 2, 3, nan, nan, 2};
   const std::vector<int> values{1, 2, 4, 8, 16, 32};
   const auto offsets = impl::by_key::expected_offsets(keys.data(), 6);
-  EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 2, 3, 5, 6})) << "NaN is one key, and a key may come back";
+  EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 2, 3, 5, 6})) << "NaN is one key, and a key may occur again";
   const auto wrong_fold = [&](const std::vector<double>& out_keys, const std::vector<int>& out) {
     return impl::by_key::first_wrong_fold(offsets, keys.data(), values.data(), out_keys.data(), out.data(), add, 0);
   };
   EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {3, 4, 24, 32}), kNoIndex);
-  EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {35, 4, 24, 32}), 0) << "a key's runs together";
-  EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {3, 7, 24, 32}), 1) << "a run goes on from the one before";
+  EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {35, 4, 24, 32}), 0) << "all runs of a key are added";
+  EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {3, 7, 24, 32}), 1) << "a run continues the previous one";
   EXPECT_EQ(wrong_fold({2, 3, 2, 2}, {3, 4, 24, 32}), 2) << "the next run's key";
   EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {3, 4, 24, 0}), 3) << "the last run is left out";
   const auto wrong_scan = [&](const std::vector<int>& out, bool exclusive) {
@@ -1175,7 +1175,7 @@ TEST(ByKeyMutants, WrongRunsAreCaught) {
   };
   EXPECT_EQ(wrong_scan({1, 3, 4, 8, 24, 32}, false), kNoIndex);
   EXPECT_EQ(wrong_scan({0, 1, 0, 0, 8, 0}, true), kNoIndex);
-  EXPECT_EQ(wrong_scan({1, 3, 7, 8, 24, 32}, false), 2) << "a run goes on from the one before";
+  EXPECT_EQ(wrong_scan({1, 3, 7, 8, 24, 32}, false), 2) << "a run continues the previous one";
   EXPECT_EQ(wrong_scan({0, 1, 0, 0, 8, 24}, true), 5) << "the same, exclusive";
 }
 

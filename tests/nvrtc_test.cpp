@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/nvrtc_test.cpp: code compiled by NVRTC: what the cache keeps, what it does with damaged files, and newer devices.
+// tests/nvrtc_test.cpp: code compiled by NVRTC: what the cache stores, how it treats damaged files, and newer devices.
 #include "cuda/nvrtc.hpp"
 
 #include <gtest/gtest.h>

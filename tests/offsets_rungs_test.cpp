@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/offsets_rungs_test.cpp: every rung of the offsets ladder against 128-bit arithmetic: types, sizes, patterns,
-// alignment, threads, instruction sets, the first bad list wherever it is, options and carries.
+// tests/offsets_rungs_test.cpp: every rung of the offsets ladder is compared with 128-bit arithmetic. Cases: types,
+// sizes, patterns, alignment, threads, instruction sets, the first invalid list at any position, options and carries.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,14 +38,14 @@ constexpr std::int64_t kSegment = std::int64_t{1} << 18;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 
-// Around a vector (8 offsets), a page (512), a block, several blocks on several threads, a segment.
+// Sizes around a vector (8 offsets), a page (512), a block, several blocks on several threads, and a long block.
 constexpr std::int64_t kSizes[] = {0,     1,     2,     7,     8,     9,        15,    16,   17,
                                    63,    64,    65,    511,   513,   1023,     1024,  1025, 16383,
                                    16384, 16385, 65535, 65536, 65537, kSegment, 300001};
 
 bool is_adjacent(const RungInfo& rung) { return rung.needs.starts_with("stops == starts"); }
 
-/// Runs lists and checks the outcome, the offsets that are specified, the result and the guards.
+/// Runs lists and checks the outcome, the specified offsets, the result and the guards.
 template <class T>
 void check(const Policy& policy, const T* starts, const T* stops, std::int64_t n, const ExpectedOffsets& expected,
            Guarded<std::int64_t>& offsets, bool strict = false) {
@@ -61,7 +61,7 @@ void check(const Policy& policy, const T* starts, const T* stops, std::int64_t n
   EXPECT_EQ(result.rung, policy.rung);
 }
 
-/// Every rung that lists in two arrays can take.
+/// Checks every rung that supports lists in two arrays.
 template <class T>
 void check_rungs(const Bounds<T>& lists, const Policy& policy, bool strict = false) {
   const auto n = std::ssize(lists.starts);
@@ -84,7 +84,7 @@ TYPED_TEST(OffsetsRungs, MatchTheReferenceAtEverySizeAndPattern) {
       const auto lists = tests::make_lists<TypeParam>(pattern, n, static_cast<unsigned>(n));
       const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
       ASSERT_EQ(expected.outcome.code, Code::ok) << name(pattern);
-      // Poison past the ends: a rung that reads it gets another total.
+      // Poison after the ends: a rung that reads it gets another total.
       Guarded<TypeParam> starts(n, n % 5);
       Guarded<TypeParam> stops(n, n % 3);
       std::copy(lists.starts.begin(), lists.starts.end(), starts.data());
@@ -119,7 +119,7 @@ TYPED_TEST(OffsetsRungs, StorePastTheCachesWhereOffsetsAreMany) {
   for (const auto& rung : tests::cpu_rungs("offsets")) {
     if (is_adjacent(rung)) continue;
     for (const Isa isa : isas()) {
-      // offsets[1] is what the rung writes: aligned with 7, else not.
+      // The rung writes from offsets[1] on: it is aligned for 7, not for the others.
       for (const std::int64_t misaligned : {7, 0, 2}) {
         Guarded<std::int64_t> offsets(n + 1, misaligned);
         check(par.with_rung(rung.id).with_isa(isa).with_threads(2), lists.starts.data(), lists.stops.data(), n,
@@ -129,7 +129,7 @@ TYPED_TEST(OffsetsRungs, StorePastTheCachesWhereOffsetsAreMany) {
   }
 }
 
-/// Where errors hide: both ends, around vectors, pages, blocks and segments.
+/// Positions where errors are likely: both ends, around vectors, pages, blocks and long blocks.
 std::vector<std::int64_t> places(std::int64_t n) {
   if (kSanitized && n > kSegment) return {kBlock, n - 1};
   std::vector<std::int64_t> all;
@@ -140,7 +140,7 @@ std::vector<std::int64_t> places(std::int64_t n) {
   return all;
 }
 
-/// Lists to be changed for one check: restores them when it goes.
+/// Lists that are changed for one check; the destructor restores them.
 template <class T>
 class Changed {
  public:
@@ -212,10 +212,10 @@ TYPED_TEST(OffsetsRungs, StrictRefusesNegativeStartsAndOnlyThose) {
       for (const Isa isa : isas()) check_rungs(lists, par.with_isa(isa).with_threads(2), true);
       check_rungs(lists, par.with_threads(2), false);
     }
-    // A list that is wrong in both ways stops before its start.
+    // A list with both errors is reported as stopping before its start.
     check_rungs(Bounds<TypeParam>{{0, -3}, {1, -4}}, par, true);
   } else {
-    // The largest uint32 is no negative number.
+    // The largest uint32 is not a negative number.
     check_rungs(Bounds<TypeParam>{{0U, 0xFFFFFFFFU}, {0U, 0xFFFFFFFFU}}, par, true);
   }
 }
@@ -257,10 +257,10 @@ TEST(OffsetsRungs, ATotalThatLeavesInt64IsAnOverflowOfTheListThatTakesItThere) {
       if (first + apart + 1 >= n || (kSanitized && first != kBlock - 1)) continue;
       Changed<std::int64_t> changed(lists);
       changed.set(first, 3, kMost);
-      changed.set(first + apart, 3, 6);  // full to the brim
+      changed.set(first + apart, 3, 6);  // exactly the maximum total
       check_rungs(lists, par.with_threads(2));
       changed.set(first + apart, 3, 7);
-      changed.set(first + apart + 1, 3, kMost);  // round once more: what wraps twice looks valid again
+      changed.set(first + apart + 1, 3, kMost);  // another overflow: after two of them, the total looks valid again
       const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
       ASSERT_EQ(expected.outcome.code, Code::overflow);
       ASSERT_EQ(expected.outcome.index, first + apart);
@@ -283,7 +283,7 @@ TEST(OffsetsRungs, TheFirstOfABadListAndAnOverflowWins) {
         changed.set(first, -5, kMost);
         changed.set(first + apart, 2, 1);
         check_rungs(lists, par.with_threads(threads));
-        // Two that fit alone but not together, and a bad list right after.
+        // Two lists that fit separately but not together, followed by an invalid list.
         changed.set(first, 0, kMost);
         changed.set(first + apart, 0, 1);
         changed.set(first + apart + 1, 2, 1);
@@ -306,7 +306,7 @@ TYPED_TEST(OffsetsRungs, LetStartsAndStopsBeTheSameArray) {
 
 // ------------------------------------------------------------------------------------------- stops one place on
 
-/// n + 1 bounds in order: starts are all but the last, stops all but the first.
+/// n + 1 bounds in order: starts are all except the last, stops all except the first.
 template <class T>
 std::vector<T> chain(std::int64_t n, T first = 0) {
   std::mt19937_64 random(static_cast<unsigned>(n) + 1);
@@ -321,7 +321,7 @@ void check_chain(const std::vector<T>& bounds, const Policy& policy, bool strict
   const auto expected = tests::expected_offsets(bounds.data(), bounds.data() + 1, n, strict);
   for (const auto& rung : tests::cpu_rungs("offsets")) {
     Guarded<std::int64_t> offsets(n + 1, n % 8);
-    std::fill_n(offsets.data(), n + 1, kMost - 7);  // what a rung might take for an offset before it is written
+    std::fill_n(offsets.data(), n + 1, kMost - 7);  // a rung could mistake this for an offset
     check(policy.with_rung(rung.id), bounds.data(), bounds.data() + 1, n, expected, offsets, strict);
   }
 }
@@ -342,14 +342,14 @@ TYPED_TEST(OffsetsRungs, NameTheFirstListOfAChainThatStopsBeforeItsStart) {
     const auto good = chain<TypeParam>(n, 100);
     for (const std::int64_t at : places(n)) {
       auto bounds = good;
-      // From its stop on everything lies lower, but in order.
+      // From its stop on, all bounds are lower, but in order.
       for (std::int64_t i = at + 1; i <= n; ++i) {
         bounds[static_cast<std::size_t>(i)] = good[static_cast<std::size_t>(i)] - good[static_cast<std::size_t>(at)];
       }
       bounds[static_cast<std::size_t>(at) + 1] = 0;
       ASSERT_EQ(tests::expected_offsets(bounds.data(), bounds.data() + 1, n).outcome.index, at);
       for (const Isa isa : isas()) check_chain(bounds, par.with_isa(isa).with_threads(2));
-      // One stop alone is too low: the list before it is bad, and with the next all is well again.
+      // Only one stop is too low: the list before it is invalid, and the next one is valid again.
       bounds = good;
       bounds[static_cast<std::size_t>(at) + 1] = good[static_cast<std::size_t>(at)] - TypeParam{1};
       check_chain(bounds, par.with_threads(3));
@@ -381,7 +381,7 @@ TEST(OffsetsRungs, ChainsAreCheckedForNegativeStartsAndOverflow) {
       check_chain(bounds, par.with_isa(isa).with_threads(2), true);
       check_chain(bounds, par.with_isa(isa).with_threads(2), false);
     }
-    // From the bottom of int64 to its top: in one list, or over two.
+    // From the minimum of int64 to its maximum: in one list, or over two.
     auto steep = std::vector<std::int64_t>(static_cast<std::size_t>(n) + 1, kMost);
     std::fill_n(steep.begin(), at + 1, kLeast);
     for (const Isa isa : isas()) check_chain(steep, par.with_isa(isa).with_threads(2));
@@ -390,7 +390,7 @@ TEST(OffsetsRungs, ChainsAreCheckedForNegativeStartsAndOverflow) {
   }
 }
 
-/// Where bounds change their sign or come to an end.
+/// Values where bounds change their sign or reach a limit.
 template <class T>
 constexpr T kCorners[] = {std::numeric_limits<T>::min(),
                           std::numeric_limits<T>::min() + 1,
@@ -418,7 +418,7 @@ TYPED_TEST(OffsetsRungs, ChecksAFewListsAtEveryCornerOfTheirType) {
   }
 }
 
-// What the rungs on a GPU are made of.
+// The check that the GPU rungs use.
 TYPED_TEST(OffsetsRungs, ListsThatAreBadHaveANegativeLength) {
   for (const TypeParam start : kCorners<TypeParam>) {
     for (const TypeParam stop : kCorners<TypeParam>) {
@@ -467,7 +467,7 @@ TEST(OffsetsApi, AdjacentIsRefusedUnlessStopsAreTheStartsOnePlaceOn) {
   EXPECT_EQ(run(bounds.data(), bounds.data(), 4), Code::unsupported);
   EXPECT_EQ(run(bounds.data(), bounds.data() + 2, 3), Code::unsupported);
   EXPECT_EQ(run(bounds.data() + 1, bounds.data(), 4), Code::unsupported);
-  EXPECT_EQ(offsets, std::vector<std::int64_t>(5, 77)) << "a refusal writes nothing";
+  EXPECT_EQ(offsets, std::vector<std::int64_t>(5, 77)) << "a refused call must not write";
   EXPECT_EQ(run(bounds.data(), bounds.data() + 1, 4), Code::ok);
   EXPECT_EQ(offsets, bounds);
 }
@@ -536,15 +536,15 @@ TEST(OffsetsApi, OffsetsAndLengthChooseTheLists) {
   EXPECT_EQ(run({.starts_offset = 2, .stops_offset = 1, .length = 0}, 0), (Offsets{0}));
   EXPECT_EQ(run({.starts_offset = 6, .stops_offset = 5}, 0), (Offsets{0}));
   EXPECT_EQ(run({.starts_offset = 6, .stops_offset = 0, .length = 0}, 0), (Offsets{0}));
-  EXPECT_EQ(run({.length = 1}, 1), (Offsets{0, 2}));  // lengths may differ where one is given
+  EXPECT_EQ(run({.length = 1}, 1), (Offsets{0, 2}));  // lengths may differ if one is given
 
-  // No lists are left, and offsets follow in memory.
+  // No lists are left; the output is directly after the bounds in memory.
   std::vector<std::int64_t> memory(5, 77);
   const auto whole = std::span(memory);
   upsweep::offsets(par, whole.first(4), whole.first(4), whole.last(1), {.starts_offset = 4, .stops_offset = 4});
   EXPECT_EQ(memory.back(), 0);
 
-  // i counts lists from the offsets on.
+  // i counts lists from the given starts and stops offsets on.
   const auto bad = failure_of([&] { run({.starts_offset = 2, .stops_offset = 0, .length = 3}, 3); });
   EXPECT_EQ(bad.code, Code::stop_before_start);
   EXPECT_EQ(bad.index, 1);
@@ -566,10 +566,10 @@ TEST(OffsetsApi, SaysWhichLengthsDoNotFit) {
   const auto code_of = [&](const auto& starts, const auto& stops, const ListOptions& options) {
     const Failure outcome = failure_of([&] { upsweep::offsets(par, starts, stops, offsets, options); });
     EXPECT_EQ(outcome.index, kNoIndex);
-    EXPECT_TRUE(outcome.code == Code::ok || offsets == std::vector<std::int64_t>(4, 77)) << "an error writes nothing";
+    EXPECT_TRUE(outcome.code == Code::ok || offsets == std::vector<std::int64_t>(4, 77)) << "an error must not write";
     return outcome.code;
   };
-  // No length given: what is left must be equal.
+  // No length is given: the remaining lengths must be equal.
   EXPECT_EQ(code_of(three, four, {}), Code::unequal_lengths);
   EXPECT_EQ(code_of(four, three, {}), Code::unequal_lengths);
   EXPECT_EQ(code_of(three, three, {.starts_offset = 1}), Code::unequal_lengths);
@@ -580,12 +580,12 @@ TEST(OffsetsApi, SaysWhichLengthsDoNotFit) {
   EXPECT_EQ(code_of(three, three, {.stops_offset = 4, .length = 0}), Code::unequal_lengths);
   EXPECT_EQ(code_of(three, three, {.starts_offset = kMost}), Code::unequal_lengths);
   EXPECT_EQ(code_of(three, three, {.stops_offset = kMost, .length = kMost}), Code::unequal_lengths);
-  // A length that one of them does not have.
+  // A length that one of the arrays does not have.
   EXPECT_EQ(code_of(three, four, {.length = 4}), Code::unequal_lengths);
   EXPECT_EQ(code_of(four, three, {.length = 4}), Code::unequal_lengths);
   EXPECT_EQ(code_of(four, four, {.stops_offset = 2, .length = 3}), Code::unequal_lengths);
   EXPECT_EQ(code_of(three, three, {.length = kMost}), Code::unequal_lengths);
-  // Offsets of more or fewer than n + 1.
+  // More or fewer than n + 1 outputs.
   EXPECT_EQ(code_of(four, four, {}), Code::unequal_lengths);
   EXPECT_EQ(code_of(three, three, {.length = 2}), Code::unequal_lengths);
   // Negative requests.
@@ -612,8 +612,8 @@ TEST(OffsetsApi, SaysWhatIsWrongWithPointersPoliciesAndOverlap) {
   EXPECT_EQ(code_of(par, nothing, nothing, 0, nullptr), Code::invalid_argument);
   EXPECT_EQ(code_of(par, in, in, -1, offsets.data()), Code::invalid_argument);
   EXPECT_EQ(code_of(par, in, in, 10, memory.data()), Code::invalid_argument);
-  EXPECT_EQ(code_of(par, in + 20, in, 10, memory.data() + 10), Code::invalid_argument);  // the last offset is a start
-  EXPECT_EQ(code_of(par, in, in + 20, 10, memory.data() + 29), Code::invalid_argument);  // the first one is a stop
+  EXPECT_EQ(code_of(par, in + 20, in, 10, memory.data() + 10), Code::invalid_argument);  // an offset overwrites a start
+  EXPECT_EQ(code_of(par, in, in + 20, 10, memory.data() + 29), Code::invalid_argument);  // an offset overwrites a stop
   EXPECT_EQ(memory, std::vector<std::int64_t>(64, 3));
   EXPECT_EQ(code_of(par.with_threads(-1), in, in, 10, offsets.data()), Code::invalid_argument);
   EXPECT_EQ(code_of(par.with_rung("cpu.quick"), in, in, 10, offsets.data()), Code::unknown_rung);
@@ -622,7 +622,7 @@ TEST(OffsetsApi, SaysWhatIsWrongWithPointersPoliciesAndOverlap) {
   EXPECT_EQ(code_of(par, nothing, nothing, 0, offsets.data()), Code::ok);
   EXPECT_EQ(offsets[0], 0);
   EXPECT_EQ(offsets[1], 77);
-  EXPECT_EQ(code_of(par, in + 11, in + 11, 10, memory.data()), Code::ok);  // side by side is apart
+  EXPECT_EQ(code_of(par, in + 11, in + 11, 10, memory.data()), Code::ok);  // adjacent arrays do not overlap
 }
 
 TEST(OffsetsApi, MessagesNameTheListAndItsBounds) {
@@ -725,7 +725,7 @@ TEST(OffsetsRungs, ATotalCanOverflowBehindACarry) {
       EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "") << rung.id << " left " << left;
     }
   }
-  // A chain too.
+  // Also with adjacent lists.
   for (const std::int64_t left : {0, 50, 30000}) {
     const auto bounds = chain<std::int64_t>(40000, 5);
     OffsetsCarry carry{.total = kMost - left, .lists = 7};

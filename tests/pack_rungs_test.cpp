@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/pack_rungs_test.cpp: every rung of the pack ladder, its steps, and conversions of lists, against plain
-// loops: patterns of lists, bounds, element sizes, misalignment, threads, instruction sets, nulls, and bad lists.
+// tests/pack_rungs_test.cpp: every rung of the pack ladder, its steps, and conversions of lists are compared with plain
+// loops. Cases: patterns of lists, bounds, element sizes, misalignment, threads, instruction sets, nulls, and invalid
+// lists.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,11 +51,11 @@ std::vector<E> make_content(std::int64_t n, unsigned seed = 3) {
   return content;
 }
 
-// ---- What must come of lists, one element after the other.
+// ---- The expected result of lists, one element after the other.
 
 struct Expected {
   Positions offsets{0};
-  Positions positions;  ///< of each packed element in the content
+  Positions positions;  ///< position of each packed element in the content
 };
 
 template <class T>
@@ -81,7 +82,7 @@ bool same(const std::vector<E>& expected, std::span<const E> found) {
   return std::equal(expected.begin(), expected.end(), found.begin(), found.end());
 }
 
-/// Lists of a pattern, of which the content holds more: with gaps, in no order, some of them twice.
+/// Lists of a pattern in a longer content: with gaps, in any order, some of them twice.
 template <class T>
 struct Made {
   std::vector<T> starts;
@@ -118,7 +119,7 @@ Made<T> make_bounds(LengthPattern pattern, std::int64_t elements, Order order, u
   return made;
 }
 
-/// A few lists of a pattern, and enough for several threads.
+/// A few elements, and enough for several threads.
 std::vector<std::int64_t> sizes(std::int64_t element_size) {
   const std::int64_t many = element_size <= 2 ? 300'000 : 120'000;
   if (kSanitized) return {0, 1, 70, many};
@@ -148,12 +149,12 @@ void check_pack(const Policy& policy, const Made<T>& made, const Expected& expec
   EXPECT_TRUE(same<std::int64_t>(expected.offsets, offsets.span())) << what;
   EXPECT_TRUE(same<E>(packed, out.span())) << what;
   EXPECT_TRUE(offsets.intact() && out.intact()) << what;
-  // Offsets from another value on, given.
+  // With given offsets, which begin at another value.
   Guarded<E> again(std::ssize(packed), misaligned + 1);
   Positions given = expected.offsets;
   for (std::int64_t& offset : given) offset += 11;
   (void)pack_content(policy, Lists(made.starts, made.stops), given, PackColumn(content, again.span()));
-  EXPECT_TRUE(same<E>(packed, again.span()) && again.intact()) << what << " by given offsets";
+  EXPECT_TRUE(same<E>(packed, again.span()) && again.intact()) << what << " with given offsets";
 }
 
 template <class Types>
@@ -231,7 +232,7 @@ TEST(Pack, ColumnsOfSeveralTypesAtOnce) {
   }
 }
 
-/// Nulls have bounds that no list could have.
+/// The bounds of null lists are invalid for any list.
 TEST(Pack, NullListsAreEmptyWhateverTheirBoundsAre) {
   for (const std::int64_t elements : {std::int64_t{40}, kSanitized ? std::int64_t{60'000} : std::int64_t{250'000}}) {
     auto made = make_bounds<std::int64_t>(LengthPattern::poisson, elements, Order::shuffled);
@@ -277,7 +278,8 @@ TEST(Pack, NullListsAreEmptyWhateverTheirBoundsAre) {
 }
 
 TEST(Pack, ListViewsAreStartsAndSizes) {
-  // After the example of Arrow's columnar format: out of order, overlapping, empty ones that start anywhere, a null one of any size.
+  // From the example of Arrow's columnar format: out of order, overlapping, empty lists that start anywhere, a null
+  // list of any size.
   const std::vector<std::int32_t> starts{4, 7, 0, 0, 3, 999};
   const std::vector<std::int32_t> sizes{3, -5, 4, 0, 2, 0};
   const std::vector<std::uint8_t> valid{1, 0, 1, 1, 1, 1};
@@ -309,7 +311,7 @@ TEST(Pack, ListViewsAreStartsAndSizes) {
   }
 }
 
-/// Lists of lists, packed from the outside in, as pack.hpp says.
+/// Lists of lists, packed from the outermost to the innermost, as pack.hpp says.
 TEST(Pack, NestedListsFromTheOutsideIn) {
   const Positions inner{0, 2, 2, 5, 6, 9};
   const std::vector<char> content{'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'};
@@ -368,7 +370,7 @@ TEST(Pack, NamesTheFirstBadList) {
                         (void)pack_content(policy, lists, expected.offsets, PackColumn(content, out.span()));
                       }),
                       expected_failure)
-                << rung.id << " threads " << threads << " by given offsets";
+                << rung.id << " threads " << threads << " with given offsets";
             EXPECT_TRUE(offsets.intact() && out.intact()) << rung.id;
           }
         }
@@ -586,7 +588,7 @@ TEST(ListConversions, NameTheFirstBadParent) {
   for (const std::int64_t at : {std::int64_t{0}, std::int64_t{1}, elements / 2, elements - 1}) {
     for (const std::int64_t value :
          {std::int64_t{-1}, n, n + 1000, std::numeric_limits<std::int64_t>::min(), std::int64_t{2}}) {
-      if (value == 2 && at == 0) continue;  // that is sorted
+      if (value == 2 && at == 0) continue;  // this case is sorted
       Positions bad = good;
       bad[static_cast<std::size_t>(at)] = value;
       const Failure first{value == 2 ? Code::stop_before_start : Code::index_out_of_range, at};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/parquet_parts_test.cpp: what Parquet's pages are made of: packed codes of every width, runs, text that is UTF-8 or not, and blocks of Snappy beside libsnappy.
+// tests/parquet_parts_test.cpp: the components of Parquet's pages: packed codes of every width, runs, and text that is
+// UTF-8 or not. Blocks of Snappy are compared with libsnappy.
 #include <gtest/gtest.h>
 #include <snappy.h>
 
@@ -24,7 +25,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// Bytes that end where an allocation does, so that what reads on is noticed by a sanitizer.
+/// Bytes that end where an allocation ends, so that a sanitizer detects reads past the end.
 std::unique_ptr<std::uint8_t[]> exactly(const Bytes& bytes) {
   auto copy = std::make_unique<std::uint8_t[]>(bytes.size());
   std::copy(bytes.begin(), bytes.end(), copy.get());
@@ -89,7 +90,7 @@ TEST(PackedCodes, AreLookedUpAtEveryWidth) {
   }
 }
 
-// ----------------------------------------------------------------------------------------------------------------- UTF-8
+// --------------------------------------------------------------------------------------------------------------- UTF-8
 
 std::vector<IsUtf8> utf8_kernels_here() {
   std::vector<IsUtf8> all;
@@ -108,7 +109,7 @@ void check_utf8(std::string_view text) {
   }
 }
 
-// Faults that lie at every place of a vector, across two vectors, and at the end.
+// Errors at every position of a vector, across two vectors, and at the end.
 TEST(Utf8Kernels, JudgeByTheDefinitionAtEveryPlace) {
   const std::string_view cases[] = {"",
                                     "\xC3\xBC",
@@ -151,7 +152,7 @@ TEST(Utf8Kernels, JudgeEveryPairOfBytesByTheDefinition) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------- Snappy
+// -------------------------------------------------------------------------------------------------------------- Snappy
 
 std::string compressed(const std::string& text) {
   std::string block;
@@ -159,7 +160,7 @@ std::string compressed(const std::string& text) {
   return block;
 }
 
-/// Decompressed into a buffer that ends where its allocation does; none where that fails.
+/// Decompresses into a buffer that ends where its allocation ends; returns false if that fails.
 bool decompress(const std::string& block, std::size_t size, std::string& text) {
   const auto in = exactly(Bytes(block.begin(), block.end()));
   const auto out = std::make_unique<std::uint8_t[]>(size);
@@ -168,7 +169,7 @@ bool decompress(const std::string& block, std::size_t size, std::string& text) {
   return true;
 }
 
-/// Texts that compress in different ways.
+/// Strings that compress in different ways.
 std::vector<std::string> texts() {
   std::mt19937_64 random(2);
   std::vector<std::string> all{"", "a", "ab", std::string(63, 'x'), std::string(100'000, 'y')};
@@ -216,7 +217,7 @@ TEST(Snappy, OneLiteralIsSeenAndNothingElseIsTakenForOne) {
     }
     EXPECT_FALSE(is_literal({reinterpret_cast<const std::uint8_t*>(block.data()), block.size()}, text.size() + 1));
   }
-  EXPECT_GE(literals, 10);  // what is noise, and short
+  EXPECT_GE(literals, 10);  // short strings of noise
 }
 
 TEST(Snappy, DamagedBlocksAreWhatLibsnappySaysOfThem) {
@@ -245,7 +246,7 @@ TEST(Snappy, DamagedBlocksAreWhatLibsnappySaysOfThem) {
   EXPECT_GT(refused, 100);
 }
 
-/// Literals of a few bytes and copies in turn, as numbers are, some from before the beginning.
+/// Literals of a few bytes and copies in turn, like those of numbers. Some copies start before the beginning.
 std::string elements(std::mt19937_64& random, std::size_t& size) {
   const std::size_t usual = 1 + random() % 3;
   std::string all;
@@ -288,7 +289,8 @@ TEST(Snappy, ShortLiteralsAndCopiesFromAnyDistanceAreWhatLibsnappyMakesOfThem) {
 }
 
 TEST(Snappy, OffsetsOfFourBytesAndLongLiteralsAreTaken) {
-  // 70 bytes as they are, twice: with one byte of length, and then a copy of 60 from 70 back, its offset in four bytes.
+  // 70 literal bytes, with one byte of length. Then a copy of 60 bytes from 70 bytes back, with an offset of four
+  // bytes.
   std::string block = "\x82\x01";  // 130
   block += static_cast<char>(60 << 2);
   block += static_cast<char>(69);

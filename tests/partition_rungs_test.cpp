@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/partition_rungs_test.cpp: every rung of the partition ladder against its reference: sizes, shares, masks, element sizes,
-// misalignment, threads, instruction sets, and what calls refuse.
+// tests/partition_rungs_test.cpp: every rung of the partition ladder is compared with its reference. Cases: sizes,
+// shares, masks, element sizes, misalignment, threads, instruction sets, and what calls refuse.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using tests::make_mask;
 using tests::Wide;
 
 constexpr unsigned kShares[] = {0, 1, 50, 90, 100};
-// Around a group of a register (4 to 16), a word of marks (64), a block of marks (2^16), and several of these.
+// Sizes around a group of a register (4 to 16), a word of marks (64), a block of marks (2^16), and several of these.
 constexpr std::int64_t kSizes[] = {0,   1,   2,   7,    8,    9,     15,    16,    17,    63,     64,    65,
                                    127, 128, 129, 1000, 4097, 65535, 65536, 65537, 65600, 131072, 200001};
 constexpr std::int64_t kFewSizes[] = {0, 1, 8, 63, 64, 65, 1000, 65537};
@@ -36,7 +36,7 @@ std::span<const std::int64_t> sizes() {
   return kSizes;
 }
 
-/// By the rung that the policy names, columns of two types at once.
+/// Runs the rung that the policy names, on columns of two types at once.
 template <class E, class Other>
 void check_rung(const Policy& policy, const std::vector<bool>& booleans, std::int64_t first_bit,
                 std::int64_t misaligned) {
@@ -93,7 +93,7 @@ TEST(PartitionRungs, EveryInstructionSetThreadCountAndBitMatchesTheReference) {
 }
 
 TEST(PartitionRungs, EveryElementAloneIsFirst) {
-  // No lane, word or block border is lost, and every bit of a bitmap is the right one's.
+  // No lane, word or block border is lost, and every bit of a bitmap belongs to the right element.
   for (std::int64_t kept = 0; kept < 300; ++kept) {
     for (const bool others : {false, true}) {
       std::vector<bool> booleans(300, others);

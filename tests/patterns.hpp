@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/patterns.hpp: inputs, sizes and guarded memory that the rung tests sweep over.
+// tests/patterns.hpp: inputs, sizes and guarded memory for the rung tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,14 +25,15 @@
 
 namespace upsweep::tests {
 
-// Sanitizers watch accesses, which differ by place and not by value: they see every test, with less of each.
+// Sanitizers check accesses, which depend on positions and not on values: they run every test, with fewer cases of
+// each.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
 #endif
 
-/// The instruction sets to force: all that this CPU has.
+/// The instruction sets to force: all that this CPU supports.
 inline std::vector<Isa> isas() {
   if (kSanitized) return {machine().isa};
   std::vector<Isa> all{Isa::baseline};
@@ -81,7 +82,7 @@ std::vector<T> make(Pattern pattern, std::int64_t n, unsigned seed = 1) {
   return values;
 }
 
-/// Random floats of mixed magnitude: sums are rounded, so order shows in the bits.
+/// Random floats of mixed magnitude: sums are rounded, so the order changes the bits.
 template <class T>
 std::vector<T> rounded(std::int64_t n, unsigned seed) {
   std::mt19937_64 random(seed);
@@ -93,7 +94,8 @@ std::vector<T> rounded(std::int64_t n, unsigned seed) {
   return values;
 }
 
-/// x -> a·x + b modulo 2^32, composed left to right: associative, not commutative, and none of the library's operators.
+/// x -> a·x + b modulo 2^32, composed from left to right. It is associative and not commutative, and not one of the
+/// library's operators.
 struct AffineMap {
   std::uint32_t a;
   std::uint32_t b;
@@ -101,7 +103,7 @@ struct AffineMap {
 };
 inline constexpr auto kCompose = [](AffineMap f, AffineMap g) { return AffineMap{f.a * g.a, g.a * f.b + g.b}; };
 
-/// Whether an operator is exact on such elements, in any order: of floats only products round.
+/// Whether an operator is exact on such elements, in any order: for floats only products round.
 template <class T, class Op>
 inline constexpr bool is_exact = std::is_integral_v<T> || !std::is_same_v<Op, Mul>;
 
@@ -130,7 +132,7 @@ class Guarded {
 
  private:
   static constexpr std::int64_t kAlign = 64;
-  static constexpr std::int64_t kGuard = 128;  // a multiple of kAlign: the elements' alignment is the one asked for
+  static constexpr std::int64_t kGuard = 128;  // a multiple of kAlign: the elements have the requested alignment
   static constexpr unsigned char kPoison = 0xA5;
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t{kAlign}); }

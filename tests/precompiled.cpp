@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/precompiled.cpp: the program that a precompiled header must belong to; the tests use its header.
+// tests/precompiled.cpp: a precompiled header must belong to a program; the tests use the header of this one.
 int main() {}

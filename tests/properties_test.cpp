@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/properties_test.cpp: laws that hold for any input, tried on random arrays, types, rungs and threads.
+// tests/properties_test.cpp: laws that hold for any input, tested with random arrays, types, rungs and thread counts.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -30,7 +30,7 @@
 
 namespace upsweep {
 
-/// An array under test; a counterexample is printed up to where one still wants to read it.
+/// An array under test. At most 40 elements of a counterexample are printed.
 template <class T>
 struct Array {
   std::vector<T> values;
@@ -50,7 +50,8 @@ using tests::Int128;
 
 constexpr std::int64_t kSegment = std::int64_t{1} << 18;
 
-/// Mostly short; at times past a block (32768 int32, 16384 lists), seldom past a segment or the caches.
+/// Mostly short; sometimes longer than a block (32768 int32, 16384 lists), rarely longer than a long block or the
+/// caches.
 rc::Gen<std::int64_t> lengths() {
   return rc::gen::weightedOneOf<std::int64_t>({
       {30, rc::gen::inRange<std::int64_t>(0, 80)},
@@ -60,7 +61,7 @@ rc::Gen<std::int64_t> lengths() {
   });
 }
 
-/// Values of the whole type, or small ones whose sums stay in it for longer; floats whose sums are exact.
+/// Values of the whole type, or small values whose sums stay in the type for longer; floats whose sums are exact.
 template <class T>
 Array<T> make_array(std::int64_t n, unsigned seed, bool small) {
   auto values = tests::make<T>(tests::Pattern::random, n, seed);
@@ -70,7 +71,7 @@ Array<T> make_array(std::int64_t n, unsigned seed, bool small) {
   return {std::move(values)};
 }
 
-/// Short arrays are made element by element, so that a counterexample shrinks to the elements that matter.
+/// Short arrays are made element by element, so that a counterexample shrinks to the relevant elements.
 template <class T>
 rc::Gen<Array<T>> arrays() {
   auto seeded = rc::gen::map(rc::gen::tuple(lengths(), rc::gen::arbitrary<unsigned>(), rc::gen::arbitrary<bool>()),
@@ -86,8 +87,8 @@ rc::Gen<Array<T>> arrays() {
   }
 }
 
-/// A rung of the ladder and a thread count. Left out: rungs that need what random arrays do not offer, and for narrow
-/// elements the library, which takes none of them.
+/// A rung of the ladder and a thread count. Rungs that random arrays cannot satisfy are left out. The library's rung is
+/// left out for narrow elements, which it does not support.
 template <class T>
 Policy any_policy(std::string_view problem) {
   std::vector<std::string_view> ids;
@@ -105,20 +106,20 @@ Array<T> any_array() {
   return *arrays<T>().as("array");
 }
 
-/// Tries a law; what breaks it is printed, with the seed that brings it back.
+/// Tests a law; a counterexample is printed, with the seed that reproduces it.
 template <class Law>
 void expect_always(Law law) {
   EXPECT_TRUE(rc::check(law));
 }
 
-/// The library that a user would pick instead does not take every call; the steps of the climb do.
+/// The library that a user would choose instead does not support every call; the steps of the ladder do.
 bool may_refuse(const Policy& policy) {
   const auto rungs = tests::cpu_rungs("scan");
   return std::any_of(rungs.begin(), rungs.end(),
                      [&](const RungInfo& rung) { return rung.id == policy.rung && rung.kind == Kind::library; });
 }
 
-/// Runs a scan; false where the rung refuses it and may.
+/// Runs a scan; returns false if the rung refuses it and may do so.
 template <class Call>
 bool ran(const Policy& policy, Call call) {
   try {
@@ -200,7 +201,7 @@ TYPED_TEST(Properties, TheLastOfAScanIsTheReduction) {
   });
 }
 
-/// Up to four places to cut n elements, in order, between 0 and n.
+/// Returns up to four places to split n elements, in order, between 0 and n.
 std::vector<std::int64_t> any_cuts(std::int64_t n) {
   auto cuts = *rc::gen::container<std::vector<std::int64_t>>(*rc::gen::inRange<std::size_t>(0, 5),
                                                              rc::gen::inRange<std::int64_t>(0, n + 1))
@@ -234,7 +235,7 @@ TYPED_TEST(Properties, PartsWithTheirCarryAreTheWhole) {
       auto part = empty_carry<T>();
       reduce_into(any_policy<T>("reduce"), from, count, add, part);
       merged = merge_carries(add, merged, part);
-      // Every part by a rung of its own.
+      // Each part uses a different rung.
       done = done && ran(any_policy<T>("scan"), [&](const Policy& policy) {
                if (exclusive) {
                  exclusive_scan(policy, from, count, parts.data() + cuts[p - 1], add, carry);
@@ -255,7 +256,7 @@ TYPED_TEST(Properties, CheckedSumsAgreeWithExactOnes) {
   if constexpr (std::is_integral_v<T>) {
     expect_always([] {
       auto in = any_array<T>().values;
-      // Divided, so that sums leave the type late or never.
+      // Divided, so that sums overflow the type late or never.
       const auto divisor = *rc::gen::element(1, 2, 11, 100).as("divisor");
       for (auto& x : in) x = static_cast<T>(x / static_cast<T>(divisor));
       Int128 sum = 0;
@@ -271,9 +272,9 @@ TYPED_TEST(Properties, CheckedSumsAgreeWithExactOnes) {
         try {
           call();
         } catch (const Error& error) {
-          if (error.code() == Code::unsupported) return std::nullopt;  // some rungs cannot check
+          if (error.code() == Code::unsupported) return std::nullopt;  // some rungs cannot check overflow
           RC_ASSERT(error.code() == Code::overflow);
-          return error.index() == kNoIndex ? -2 : error.index();  // an overflow, but not at an index
+          return error.index() == kNoIndex ? -2 : error.index();  // an overflow without an index
         }
         return kNoIndex;
       };
@@ -297,7 +298,7 @@ TYPED_TEST(Properties, CheckedSumsAgreeWithExactOnes) {
   }
 }
 
-/// Past the size from which outputs are stored past the caches (8 MB), in every type and alignment.
+/// Longer than the size from which outputs bypass the caches (8 MB), in every type and alignment.
 template <class T>
 class Streams : public testing::Test {};
 TYPED_TEST_SUITE(Streams, tests::ElementTypes);
@@ -305,7 +306,7 @@ TYPED_TEST_SUITE(Streams, tests::ElementTypes);
 TYPED_TEST(Streams, ScansLargerThanTheCachesEqualTheReference) {
   using T = TypeParam;
   const std::int64_t n = (std::int64_t{8} << 20) / std::int64_t{sizeof(T)} + 13;
-  // Small numbers that come and go, so that floats stay exact.
+  // Small numbers that cancel out, so that floats stay exact.
   auto values = tests::make<T>(tests::Pattern::random, n, 18);
   if constexpr (std::is_floating_point_v<T>) {
     for (std::int64_t i = 1; i < n; i += 2) {
@@ -340,7 +341,7 @@ class ListProperties : public testing::Test {};
 using BoundTypes = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
 TYPED_TEST_SUITE(ListProperties, BoundTypes);
 
-/// Lengths of lists: empty and single ones are what goes wrong, and what most data are made of.
+/// Lengths of lists. Empty lists and lists of one element cause most errors, and are most common in real data.
 Array<std::int64_t> any_list_lengths() {
   const auto n = *lengths().as("lists");
   std::mt19937_64 random(*rc::gen::arbitrary<unsigned>().as("seed"));
@@ -454,7 +455,7 @@ using Items = std::vector<std::int64_t>;
 
 std::int64_t total_of(const Items& items) { return std::accumulate(items.begin(), items.end(), std::int64_t{0}); }
 
-/// Up to 14 items: many equal, dense or sparse; at times with a common divisor. All of them add up to 14 * 6 * 2000 at most.
+/// Up to 14 items: many equal, dense or sparse; sometimes with a common divisor. Their sum is at most 14 * 6 * 2000.
 Items any_items() {
   const auto largest = *rc::gen::element<std::int64_t>(3, 20, 300, 2000).as("largest");
   const auto count = *rc::gen::inRange<std::size_t>(0, 15);
@@ -465,7 +466,7 @@ Items any_items() {
   return items.values;
 }
 
-/// Any subset's sum, or at times any number up to a little more than all items.
+/// The sum of any subset, or sometimes any number up to slightly more than all items.
 std::int64_t any_target(const Items& items) {
   if (*rc::gen::inRange(0, 3).as("0: any target") == 0) {
     return *rc::gen::inRange<std::int64_t>(0, total_of(items) + 3).as("target");
@@ -476,8 +477,8 @@ std::int64_t any_target(const Items& items) {
   return sum;
 }
 
-/// A rung that decides, at times whichever is chosen, and how many threads have it. Without `exact` not the one that finds
-/// nothing else.
+/// A rung that decides, or sometimes the API's choice, and a thread count. Without `exact`, the rung that only supports
+/// exact targets is left out.
 Policy any_solver(bool exact = true) {
   std::vector<std::string_view> ids{""};
   for (const auto& rung : tests::cpu_rungs("subset-sum")) {
@@ -488,7 +489,7 @@ Policy any_solver(bool exact = true) {
       .with_threads(*rc::gen::element(1, 2, 5).as("threads of " + std::string(ids[chosen])));
 }
 
-/// Without the items or with them, which are then added up again; reduced or not; stopped early or not.
+/// Returns an answer with or without its items, which are added up again; with or without reduction and early stop.
 SubsetSum any_answer(const Policy& policy, const Items& items, std::int64_t target, std::int64_t below = 0,
                      std::int64_t above = 0) {
   SubsetSumOptions options{.below = below, .above = above};
@@ -518,7 +519,7 @@ bool is_reachable(const Items& items, std::int64_t target) {
   return answer.reachable;
 }
 
-/// The sums 0 … limit, each with its bit, by a rung that fills bitmaps.
+/// The sums 0 … limit, one bit each, computed by a rung that fills bitmaps.
 std::vector<bool> sums_up_to(const Items& items, std::int64_t limit) {
   const auto rung = *rc::gen::element<std::string>("", "cpu.table", "cpu.columns", "cpu.threads", "cpu.bits",
                                                    "cpu.bits_simd", "cpu.enumerate")
@@ -546,7 +547,7 @@ TEST(SubsetSumProperties, SomeItemsAreFoundAgain) {
 }
 
 TEST(SubsetSumProperties, SomeOfManyItemsAreFoundAgain) {
-  // So many that bitmaps are filled for them, and for their halves.
+  // There are enough items that bitmaps are filled for them, and for their halves.
   expect_always([] {
     const auto count = *rc::gen::inRange<std::int64_t>(30, 300).as("items");
     const auto largest = *rc::gen::element<std::int64_t>(40, 500, 4000).as("largest");
@@ -556,7 +557,7 @@ TEST(SubsetSumProperties, SomeOfManyItemsAreFoundAgain) {
     for (std::int64_t i = 0; i < count; ++i) {
       items.push_back(unit * (1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(largest))));
     }
-    items[random() % items.size()] += 1;  // with it, not all are multiples
+    items[random() % items.size()] += 1;  // with this item, not all are multiples
     std::int64_t sum = 0;
     for (const std::int64_t item : items) sum += random() % 4 == 0 ? item : 0;
     const Policy policy =
@@ -608,7 +609,7 @@ TEST(SubsetSumProperties, MultiplesReachMultiplesOnly) {
     const bool before = is_reachable(items, target);
     const auto factor = *rc::gen::element<std::int64_t>(2, 3, 64, 100000).as("factor");
     for (std::int64_t& item : items) item *= factor;
-    // By those that list sums: the bitmaps would be as many times larger.
+    // Only rungs that list sums: bitmaps would be larger by this factor.
     const auto rung =
         *rc::gen::element<std::string>("", "cpu.enumerate", "cpu.meet_in_the_middle", "cpu.schroeppel_shamir")
              .as("rung");
@@ -637,7 +638,7 @@ TEST(SubsetSumProperties, TheNearestSumIsTheBitmapsNearest) {
     const std::int64_t limit = total_of(items) + 30;
     const std::vector<bool> sums = sums_up_to(items, limit);
     for (int i = 0; i < 12; ++i) {
-      // In the middle between two neighbours, of which the lower one counts, or a little beside it.
+      // The target is in the middle between two adjacent sums, of which the lower one counts, or close to the middle.
       std::int64_t under = *rc::gen::inRange<std::int64_t>(0, total_of(items) + 1).as("between this sum and the next");
       while (!sums[static_cast<std::size_t>(under)]) --under;
       std::int64_t over = under + 1;
@@ -652,7 +653,7 @@ TEST(SubsetSumProperties, TheNearestSumIsTheBitmapsNearest) {
           return sum >= 0 && sum <= limit && sums[static_cast<std::size_t>(sum)];
         };
         if (distance <= above && is_sum(target + distance)) nearest = target + distance;
-        if (distance <= below && is_sum(target - distance)) nearest = target - distance;  // of two the lower one
+        if (distance <= below && is_sum(target - distance)) nearest = target - distance;  // the lower one of two
       }
       const SubsetSum answer = any_answer(any_solver(below == 0 && above == 0), items, target, below, above);
       RC_ASSERT(answer.reachable == (nearest >= 0));
@@ -662,7 +663,7 @@ TEST(SubsetSumProperties, TheNearestSumIsTheBitmapsNearest) {
 }
 
 TEST(SubsetSumProperties, SumsOfTwoPartsAreThoseOfTheWhole) {
-  // What two halves of the items reach is all that there is to know of them: their sums, pair by pair.
+  // The sums of two halves of the items determine all sums: they are added pair by pair.
   expect_always([] {
     const Items items = any_items();
     const std::int64_t limit = *rc::gen::inRange<std::int64_t>(0, 3000).as("limit");

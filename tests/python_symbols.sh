@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/python_symbols.sh: MODULE… — fails where a native module of the Python package exports more than its initialization and
-# templates, which C++ merges by name: then another copy of a library in the process would be mixed with the one inside.
+# tests/python_symbols.sh: MODULE… — fails if a native module of the Python package exports more than its
+# initialization. C++ merges exported templates by name: another copy of a library in the process would then be mixed
+# with the copy inside the module.
 set -euo pipefail
 
 for module in "$@"; do

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/query_test.cpp: SQL over columns in memory: values at the edges of 64 and 128 bits, NULLs, order of evaluation, carries.
+// tests/query_test.cpp: SQL over columns in memory: values at the limits of 64 and 128 bits, NULLs, order of
+// evaluation, carries.
 #include "upsweep/query.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ using Longs = std::vector<std::int64_t>;
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
-/// All cells, "a|b;c|d" by rows.
+/// Returns all cells by rows, as "a|b;c|d".
 std::string ask(const std::string& sql, const Table& table, const Policy& policy = par) {
   const Answer answer = Query(sql, table).run(policy, table);
   std::string all;
@@ -97,7 +98,7 @@ TEST(Query, IntegersThatDoNotFitAreErrorsAtTheirRow) {
   EXPECT_EQ(ask("SELECT SUM(x - 1 + 1) FROM t", t), ask("SELECT SUM(x) FROM t", t));
 }
 
-// Rows of blocks in which few are left are computed together, many blocks at a time.
+// Rows of blocks in which few rows are left are computed together, many blocks at a time.
 TEST(Query, FewRowsOfManyBlocksKeepTheirOrderAndTheirNumbers) {
   constexpr std::int64_t kRows = 200'000;
   Longs x;
@@ -106,7 +107,7 @@ TEST(Query, FewRowsOfManyBlocksKeepTheirOrderAndTheirNumbers) {
   std::int64_t sum = 0;
   for (std::int64_t i = 0; i < kRows; ++i) {
     x.push_back(i);
-    const bool dense = i / 5'000 % 2 == 1;  // stretches where most rows are kept, and others where few are
+    const bool dense = i / 5'000 % 2 == 1;  // ranges of rows in which most rows are kept, and others in which few are
     y.push_back((dense ? i % 10 != 0 : i % 97 == 0) ? 1 : 0);
     k.push_back(i == 150'035 ? 0 : 1);
     if (y.back() == 1) sum += i;
@@ -121,12 +122,12 @@ TEST(Query, FewRowsOfManyBlocksKeepTheirOrderAndTheirNumbers) {
   const Failure failed = failure("SELECT SUM(x / k) FROM t WHERE y = 1", t);
   EXPECT_EQ(failed.code, Code::division_by_zero);
   EXPECT_EQ(failed.index, 150'035);
-  // A condition that fails is reported where an aggregate that fails comes after it, and not where it comes before.
+  // An error of a condition is reported if its row is before the row of an aggregate's error, and not if it is after.
   EXPECT_EQ(failure("SELECT SUM(x / k) FROM t WHERE y = 1 AND 10 / (x - 150034) < 100", t).index, 150'034);
   EXPECT_EQ(failure("SELECT SUM(x / k) FROM t WHERE y = 1 AND 10 / (x - 152000) < 100", t).index, 150'035);
 }
 
-// Whether an integer has 64 bits or 128 is for its expression to say, not for other rows or the values.
+// Only its expression decides whether an integer has 64 bits or 128, not other rows or the values.
 TEST(Query, IntegersHave64BitsUnlessUnsignedOnesAreAmongThem) {
   const Longs x{kMin, kMin, 3, kMax};
   const std::vector<std::uint64_t> u{1, 2, 3, 4};
@@ -141,7 +142,8 @@ TEST(Query, IntegersHave64BitsUnlessUnsignedOnesAreAmongThem) {
   EXPECT_EQ(ask("SELECT MAX((CASE WHEN x = 5 THEN u ELSE x END) + x) FROM t WHERE x > 3", t), "18446744073709551614");
 }
 
-// What a condition has computed for all rows is not computed again for some: else each level would double the work.
+// A condition's results for all rows are not computed again for some of them. Otherwise each level would double the
+// work.
 TEST(Query, NestedConditionsThatCanFailAreComputedOnce) {
   const Longs x{1, 2, 0, 4};
   MemoryTable t;
@@ -208,7 +210,7 @@ TEST(Query, WhatIsNotReachedIsNotComputed) {
       << failed.message;
 }
 
-// ------------------------------------------------------------------------------------------------------------- functions
+// ----------------------------------------------------------------------------------------------------------- functions
 
 /// "`ROUND(x)`, `ROUND(x, n)`"
 std::string calls(const expression::Function& function) {
@@ -223,7 +225,7 @@ std::string calls(const expression::Function& function) {
   return "`" + all + "`";
 }
 
-/// What the README of queries says of a function: its row of a table.
+/// Returns the README's description of a function: its row of a table.
 std::string documented(const expression::Function& function) {
   constexpr const char* kTakes[] = {"", "integer, decimal or float", "number, converted to float",
                                     "whole number, written in the query"};
@@ -299,10 +301,10 @@ TEST(Functions, OfConstantsAreConstants) {
                 "MIN(ROUND(1.005e0, 2)), MIN(ROUND(1e300, 2)), MIN(ABS(ROUND(-1.5))) FROM t",
                 t),
             "5|2.50|2.35|-20|1.5|1.01|1e+300|2");
-  // Conditions with them are tried as bounds of columns, as with any literal.
+  // Conditions with functions of constants are used as bounds of columns, like those with literals.
   EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x > ABS(-1) AND x < SQRT(9)", t), "1");
   EXPECT_EQ(ask("SELECT ROUND(12.5), ABS(-3), COUNT(*) FROM t GROUP BY x", t), "13|3|1;13|3|1");
-  // An error of constants is one where a row has it.
+  // An error of constants is only reported if a row needs the expression.
   EXPECT_EQ(ask("SELECT SUM(CASE WHEN x > 5 THEN SQRT(-1) ELSE x END) FROM t", t), "3");
   const Failure failed = failure("SELECT SUM(CASE WHEN x > 1 THEN SQRT(-1) ELSE x END) FROM t", t);
   EXPECT_EQ(failed.code, Code::not_positive);
@@ -345,7 +347,7 @@ TEST(Functions, AreKeysAndConditions) {
   EXPECT_EQ(ask("SELECT COUNT(*), SUM(ABS(x)) FROM t WHERE ROUND(d) = -3 OR ABS(x) = ABS(-7)", t), "2|32");
 }
 
-/// Values of floats, and of integers, that every instruction set must give the same result of.
+/// Values of floats, and of integers, for which every instruction set must give the same result.
 TEST(Functions, AreTheSameWithEveryInstructionSet) {
   std::mt19937_64 random(5);
   Longs x;
@@ -406,19 +408,20 @@ TEST(Functions, AreRefusedWhereTheyAreNotDefined) {
     const char* message;
   };
   const Refused all[] = {
-      {"ABS()", Code::bad_sql, "the function is called as abs(x)"},
-      {"ROUND(x, 1, 2)", Code::bad_sql, "the function is called as round(x) or round(x, n)"},
+      {"ABS()", Code::bad_sql, "wrong number of arguments; usage: abs(x)"},
+      {"ROUND(x, 1, 2)", Code::bad_sql, "wrong number of arguments; usage: round(x) or round(x, n)"},
       {"ABS(s)", Code::unsupported_type, "abs() is not defined for text; a column of CSV is text"},
       {"SQRT(x > 1)", Code::unsupported_type, "sqrt() is not defined for boolean"},
       {"ROUND(date '2020-01-01')", Code::unsupported_type, "round() is not defined for date"},
-      {"ROUND(x, x)", Code::unsupported_sql, "the number of decimal places of round() is a whole number"},
-      {"ROUND(x, 1.5)", Code::unsupported_sql, "the number of decimal places of round() is a whole number"},
+      {"ROUND(x, x)", Code::unsupported_sql, "the number of decimal places of round() must be an integer literal"},
+      {"ROUND(x, 1.5)", Code::unsupported_sql, "the number of decimal places of round() must be an integer literal"},
       {"ABS(*)", Code::unsupported_sql, "abs() is not an aggregate function: * is not supported"},
       {"ABS(DISTINCT x)", Code::unsupported_sql, "abs() is not an aggregate function: DISTINCT is not supported"},
       {"ABS(x) OVER ()", Code::unsupported_sql, "abs() is not an aggregate function: OVER is not supported"},
       {"ABS(SUM(x))", Code::unsupported_sql, "sum() is an aggregate"},
       {"NOSUCH(x)", Code::unsupported_sql,
-       "nosuch() is not supported: the aggregate functions are SUM, COUNT, MIN, MAX and AVG, the others ABS, "}};
+       "nosuch() is not supported: the aggregate functions are SUM, COUNT, MIN, MAX and AVG, the other functions "
+       "ABS, "}};
   for (const auto& [call, code, message] : all) {
     const Failure failed = failure(fmt::format("SELECT MIN({}) FROM t", call), t);
     EXPECT_EQ(failed.code, code) << call << ": " << failed.message;
@@ -445,7 +448,7 @@ TEST(Query, MessagesHoldWholeCharacters) {
   t.add("x", x);
   const Failure failed = failure("SELECT 11ä FROM t", t);
   EXPECT_EQ(failed.code, Code::bad_sql);
-  // libpg_query 15 quotes the number and half of the letter after it, 17 all of the letter.
+  // libpg_query 15 quotes the number and half of the letter after it, 17 quotes the whole letter.
   const auto has = [&](const std::string& quoted) {
     return failed.message.find("near \"" + quoted + "\"\n  SELECT 11ä FROM t\n") != std::string::npos;
   };
@@ -514,7 +517,7 @@ TEST(Query, TextIsComparedAndGrouped) {
   const Longs x{1, 2, 3, 4, 5, 6};
   MemoryTable t;
   t.add_text("w", index, {"pear", "", "äpfel"}).add("x", x);
-  EXPECT_EQ(ask("SELECT w, SUM(x) FROM t GROUP BY w", t), "pear|11;|7;äpfel|3");  // in the order in which they come
+  EXPECT_EQ(ask("SELECT w, SUM(x) FROM t GROUP BY w", t), "pear|11;|7;äpfel|3");  // in the order of their first rows
   EXPECT_EQ(ask("SELECT w, SUM(x) AS s FROM t GROUP BY w ORDER BY s LIMIT 2", t), "äpfel|3;|7");
   EXPECT_EQ(ask("SELECT SUM(x) FROM t WHERE w <> 'pear'", t), "10");
   EXPECT_EQ(ask("SELECT SUM(x) FROM t WHERE w IN ('', 'äpfel') AND 'p' < w", t), "3");
@@ -522,7 +525,8 @@ TEST(Query, TextIsComparedAndGrouped) {
   EXPECT_EQ(failure("SELECT SUM(w) FROM t", t).code, Code::unsupported_type);
 }
 
-// Short lists are compared one by one, others looked up: as bits, in a table, as 128 bits; the answer is the same.
+// Short lists are compared one by one. Others are looked up: as bits, in a table, or as 128 bits; the answer is the
+// same.
 TEST(Query, ValuesAreLookedUpInLists) {
   constexpr std::int64_t kRows = 3'000;
   Longs x;
@@ -537,7 +541,7 @@ TEST(Query, ValuesAreLookedUpInLists) {
   f[1] = std::numeric_limits<double>::quiet_NaN();
   MemoryTable t;
   t.add("x", x).add_decimal("d", x, 2).add("u", u).add("f", f);
-  std::string near;  // every third, and what no row has
+  std::string near;  // every third value, and values that no row has
   std::string far;
   std::string decimals;
   std::string large;
@@ -562,7 +566,7 @@ TEST(Query, ValuesAreLookedUpInLists) {
   EXPECT_EQ(failure("SELECT COUNT(*) FROM t WHERE x IN (1, 2, 3, 4, 'a')", t).code, Code::unsupported_sql);
 }
 
-// Statistics rule out what no member of a list is near.
+// Statistics exclude row groups that are far from every member of a list.
 TEST(Query, LongQueriesAreAnswered) {
   const Longs x{1, 2, 3, 99'998, 100'001};
   const std::vector<std::int32_t> words{0, 1, 2, 0, 1};
@@ -583,7 +587,7 @@ TEST(Query, LongQueriesAreAnswered) {
   EXPECT_EQ(failed.code, Code::unsupported_sql) << failed.message;
 }
 
-// Text that only looks like a file's name, or like the end of a string or comment: as PostgreSQL reads it.
+// Text that only looks like a file's name, or like the end of a string or comment, is read as PostgreSQL reads it.
 TEST(Query, StringsAndCommentsEndWherePostgresEndsThem) {
   const Longs x{1, 2, 3};
   const std::vector<std::int32_t> words{0, 1, 2};
@@ -617,7 +621,7 @@ TEST(Query, StringsAndCommentsEndWherePostgresEndsThem) {
   }
 }
 
-// Each would take hours if its time grew with the square of its length.
+// Each query would take hours if the time were quadratic in its length.
 TEST(Query, LongQueriesTakeNoTimeOfTheSquareOfTheirLength) {
   const Longs x{1, 2, 3};
   MemoryTable t;
@@ -697,7 +701,7 @@ TEST(Query, QuotientsAreRoundedOnce) {
   EXPECT_EQ(expression::quotient(expression::kInt128Min, -1), std::ldexp(1.0, 127));
   EXPECT_EQ(expression::quotient(-7, expression::kInt128Max), -7 / std::ldexp(1.0, 127));
   std::mt19937_64 random(5);
-  for (int i = 0; i < 10000; ++i) {  // long double has 64 bits: a second rounding only hurts at a tie of the first
+  for (int i = 0; i < 10000; ++i) {  // long double has 64 bits: a second rounding only matters at a tie of the first
     const auto a = static_cast<std::int64_t>(random());
     const auto b = static_cast<std::int64_t>(random() >> (random() % 60)) | 1;
     const long double exact = static_cast<long double>(a) / static_cast<long double>(b);
@@ -707,7 +711,7 @@ TEST(Query, QuotientsAreRoundedOnce) {
   }
 }
 
-/// Rows of a table that is split in pieces: text, dates, NULLs, and values that need more than 64 bits when added up.
+/// Rows of a table that is split in parts: text, dates, NULLs, and values whose sum needs more than 64 bits.
 struct Pieces {
   std::vector<std::int32_t> word;
   std::vector<std::int32_t> day;
@@ -718,7 +722,7 @@ struct Pieces {
   Pieces() {
     std::mt19937_64 random(5);
     for (int i = 0; i < 3000; ++i) {
-      word.push_back(static_cast<std::int32_t>(random() % (i < 1000 ? 2 : 4)));  // some come late
+      word.push_back(static_cast<std::int32_t>(random() % (i < 1000 ? 2 : 4)));  // two of the strings only occur later
       day.push_back(static_cast<std::int32_t>(random() % 20000));
       f.push_back(static_cast<double>(random() >> 11) * 0x1p-30);
       x.push_back(static_cast<std::int64_t>(random()));
@@ -726,7 +730,7 @@ struct Pieces {
     }
   }
 
-  /// That of rows first … last - 1. The dictionary has another order in each.
+  /// Folds rows first … last - 1. The dictionary has a different order in each part.
   [[nodiscard]] QueryCarry fold(const std::string& sql, std::size_t first, std::size_t last) const {
     const auto range = [&]<class T>(const std::vector<T>& all) {
       return std::vector<T>(all.begin() + static_cast<std::ptrdiff_t>(first),
@@ -751,7 +755,7 @@ struct Pieces {
   }
 };
 
-/// A query for tables as Pieces has them.
+/// Makes a query for tables with the columns of `Pieces`.
 Query of_pieces(const std::string& sql) {
   MemoryTable none;
   none.add_text("w", {}, {}).add_dates("day", {}).add("f", std::vector<double>{}).add("x", Longs{});
@@ -873,7 +877,7 @@ TEST(QueryCarry, AveragesFitWhereSumsDoNot) {
   const QueryCarry one = query.carry(all.bytes());
   for (int i = 0; i < 10; ++i) all.merge(query.carry(one.bytes()));
   const Answer answer = query.answer(all);
-  constexpr double kMean = 0x1p126 / 100;  // to the nearest
+  constexpr double kMean = 0x1p126 / 100;  // to the nearest double
   EXPECT_EQ(answer.rows[0][0].real, kMean);
   EXPECT_EQ(answer.rows[0][1].real, -kMean);
   EXPECT_EQ(answer.rows[0][2].exact, 33);
@@ -890,7 +894,8 @@ TEST(Number, AveragesOf256BitsAreRoundedOnce) {
   EXPECT_EQ(expression::average(0, 5, 1000000007, 38), static_cast<double>(5 * 0x1p128L / 1000000007 / 1e38L));
 }
 
-/// Many rows, so that there are several row groups, blocks with and without kept rows, and groups that come late.
+/// Many rows, so that there are several row groups, blocks with and without kept rows, and groups that first occur
+/// late.
 struct Many {
   std::int64_t n = 700001;
   std::vector<std::uint32_t> key;
@@ -921,7 +926,7 @@ struct Many {
   }
 };
 
-/// Blocks that keep every second row and more, of keys of one storage, with values that need all bits here and there.
+/// Blocks that keep every second row or more, with keys of one storage. Some of the values need all bits.
 template <class Key>
 struct Dense {
   std::int64_t n = 9001;
@@ -1070,7 +1075,7 @@ TEST(Query, ThreadsAndInstructionSetsDoNotMatter) {
   for (const int threads : {2, 5}) EXPECT_EQ(ask(keys, many.table, par.with_threads(threads)), sets);
 }
 
-/// Blocks of which half to all rows are kept, with keys of every sort and values with and without NULLs.
+/// Blocks that keep half to all of their rows, with keys of every kind, and values with and without NULLs.
 struct Marked {
   std::int64_t n = 100'001;
   Longs day;
@@ -1089,13 +1094,13 @@ struct Marked {
     std::vector<bool> is_there;
     for (std::int64_t i = 0; i < n; ++i) {
       const auto value = static_cast<std::int64_t>(random());
-      // Half of the rows of some stretches, and nearly all of others; a few stretches keep few or all.
+      // Some ranges of rows keep half of their rows, and others nearly all; a few keep few rows or all.
       day.push_back(static_cast<std::int64_t>(random() % (i % 20'000 < 15'000   ? 150
                                                           : i % 20'000 < 18'000 ? 101
                                                                                 : 900)));
       if (i / 1024 == 7) day.back() = 0;
       number.push_back(static_cast<std::int64_t>(random() % (i < 40'000 ? 5 : 40)) - 3);
-      x.push_back(value >> (i / 1024 == 3 ? 0 : 44));  // of one block all 64 bits
+      x.push_back(value >> (i / 1024 == 3 ? 0 : 44));  // in one block all 64 bits
       y.push_back(static_cast<std::int64_t>(random()) >> 45);
       f.push_back(static_cast<double>(random() >> 11) * 0x1p-30);
       few.push_back(static_cast<std::int32_t>(random() % (i < 60'000 ? 2 : 3)));
@@ -1116,13 +1121,14 @@ struct Marked {
   }
 };
 
-// A condition that can fail keeps blocks from being computed whole: the answer is that of the rows that were moved together.
+// If a condition can fail, blocks are not computed as a whole: kept rows are moved together, and the answer must be the
+// same.
 TEST(Query, BlocksThatAreComputedWholeComeToTheSame) {
   const Marked marked;
   const std::string exact =
       "COUNT(*), COUNT(z), SUM(x), SUM(y), AVG(z), SUM(x * (1 - y)), SUM(x * (1 - y) * (1 + z)), MIN(x), MAX(f), "
       "MAX(several), SUM(CASE WHEN z > 0 THEN y ELSE 1 END), COUNT(1), SUM(2)";
-  // Floats too where no block keeps few rows: others are then not moved together with them.
+  // Also floats if no block keeps few rows: then no rows of other blocks are moved together with them.
   const std::string all = exact + ", SUM(f), SUM(f * f), AVG(f + z), SUM(2.5e0)";
   const std::vector<std::pair<std::string, std::string>> asked{
       {exact, "day <= 100"},   {exact, "day <= 100 AND several <> 'c'"},
@@ -1189,7 +1195,8 @@ TEST(Query, WhatFailsInRowsThatAreNotKeptIsNoError) {
 }
 
 TEST(Query, SumsOfFloatsDoNotDependOnWhichThreadMetARowThatFails) {
-  // Where f is NULL in rows that are not kept, blocks computed whole and blocks of kept rows add up in different orders.
+  // If f is NULL in rows that are not kept, blocks computed as a whole and blocks of kept rows are added in different
+  // orders.
   constexpr std::size_t kRows = 500'000;
   std::vector<double> f;
   Longs y(kRows, 1);
@@ -1200,7 +1207,7 @@ TEST(Query, SumsOfFloatsDoNotDependOnWhichThreadMetARowThatFails) {
     is_there[i] = i % 4 != 1;
     kept[i] = is_there[i] ? 1 : 0;
   }
-  y[1] = 0;  // fails, and is not kept
+  y[1] = 0;  // its row fails, and is not kept
   const auto there = bits(is_there);
   MemoryTable t;
   t.add(Field{.name = "f", .kind = ValueKind::real, .storage = Storage::float64}, f.data(), std::ssize(f), there.data())
@@ -1223,8 +1230,7 @@ TEST(Query, TheEarliestErrorIsTheOneThatIsThrown) {
   }
 }
 
-/// Columns in memory in row groups of so many rows, whose exact least and greatest values are known where statistics
-/// are asked for.
+/// Columns in memory in row groups of `each` rows. The exact minimum and maximum are known if statistics are requested.
 class TableWithStatistics final : public Table {
  public:
   TableWithStatistics(const MemoryTable& rows, std::int64_t each) : all_(rows), each_(each) {}
@@ -1264,11 +1270,11 @@ class TableWithStatistics final : public Table {
   [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const override {
     return open(row_group, columns, true);
   }
-  /// How many row groups have been opened for a column.
+  /// Returns how many row groups were opened for a column.
   [[nodiscard]] int opened(int column) const { return opened_[static_cast<std::size_t>(column)]; }
 
  private:
-  /// One batch, which is read out of the whole column.
+  /// Returns one batch, which is a range of the whole column.
   class Reader final : public BatchReader {
    public:
     Reader(const TableWithStatistics& table, int row_group, const std::vector<int>& columns)
@@ -1312,7 +1318,7 @@ TEST(Query, WhatStatisticsSayOfConditionsChangesNoAnswer) {
     const auto at = static_cast<std::size_t>(i);
     const auto narrow = static_cast<std::int64_t>(random() % 4);
     x[at] = i / kEach * 3 + narrow;        // row groups overlap by one
-    d[at] = (i / kEach * 3 + narrow) * 7;  // 0.07 is no double
+    d[at] = (i / kEach * 3 + narrow) * 7;  // 0.07 is not a double
     r[at] = random() % 50 == 0 ? std::nan("") : static_cast<double>(x[at]) / 8;
     v[at] = static_cast<std::int64_t>(random() % 1000);
     there[at] = i / kEach % 3 != 1 || random() % 8 != 0;  // every third row group has NULLs
@@ -1358,7 +1364,7 @@ TEST(Query, ListsAreHeldAgainstStatistics) {
   MemoryTable t;
   t.add("x", x).add_decimal("d", d, 1);
   t.add({.name = "r", .kind = ValueKind::real, .storage = Storage::float64}, r.data(), 3 * kEach);
-  // Row groups are of 0 to 90, 100 to 190 and 200 to 290; in d a tenth of 5 more than that, in r a fourth.
+  // In x, row groups contain 0 to 90, 100 to 190 and 200 to 290. Values of d are (x + 5) / 10, those of r are x / 4.
   struct Case {
     const char* condition;
     int column;
@@ -1377,7 +1383,7 @@ TEST(Query, ListsAreHeldAgainstStatistics) {
   }
 }
 
-// 2^53 + 1 is no double. What is known of a column and of a number are doubles beside them.
+// 2^53 + 1 is not a double. The known bounds of a column and of a number are the adjacent doubles.
 TEST(Query, StatisticsDecideNothingOfNumbersThatNoDoubleIs) {
   constexpr std::int64_t kWhole = std::int64_t{1} << 53;
   const Longs x(5, kWhole);
@@ -1421,14 +1427,14 @@ TEST(Query, ConditionsThatStatisticsProveAreNotTriedAndTheirColumnsNotRead) {
   t.add("x", x).add("v", v);
   const TableWithStatistics one_mixed(t, kEach);
   EXPECT_EQ(ask("SELECT SUM(v), COUNT(*) FROM t WHERE x < 150", one_mixed), "300|150");
-  EXPECT_EQ(one_mixed.opened(0), 1);  // the first is proven, the third ruled out
+  EXPECT_EQ(one_mixed.opened(0), 1);  // the first is proven, the third excluded
   EXPECT_EQ(one_mixed.opened(1), 2);
   const TableWithStatistics all(t, kEach);
   EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x BETWEEN 0 AND 299", all), "300");
   EXPECT_EQ(all.opened(0), 0);
   const TableWithStatistics computed(t, kEach);
   EXPECT_EQ(ask("SELECT SUM(x) FROM t WHERE x >= 0", computed), "44850");
-  EXPECT_EQ(computed.opened(0), 3);  // it is added up
+  EXPECT_EQ(computed.opened(0), 3);  // the column is summed
 }
 
 TEST(Query, MemoryTablesSayWhatIsWrong) {

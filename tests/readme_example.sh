@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/readme_example.sh: SOURCE README BINARY — the README shows the compiled example, and the example runs.
+# tests/readme_example.sh: SOURCE README BINARY — checks that the README shows the compiled example, and that the
+# example runs.
 set -euo pipefail
 shown=$(awk '/^```cpp$/ {on = 1; next} /^```$/ {on = 0} on' "$2")
 compiled=$(awk '/README-end/ {on = 0} on {print} /README-begin/ {on = 1}' "$1")

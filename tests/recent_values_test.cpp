@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/recent_values_test.cpp: what a cache of recently used values keeps, drops and makes anew, for one thread and for several.
+// tests/recent_values_test.cpp: a cache of recently used values: what it keeps, drops and makes again, for one thread
+// and for several.
 #include "system/recent_values.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@ TEST(RecentValues, KeepsTheLastOnesUsed) {
       return text_of(key);
     });
   };
-  for (const int key : {1, 2, 3, 1, 4}) EXPECT_EQ(get(key), std::to_string(key));  // 4 takes the place of 2
+  for (const int key : {1, 2, 3, 1, 4}) EXPECT_EQ(get(key), std::to_string(key));  // 4 replaces 2
   EXPECT_EQ(made, (std::vector<int>{1, 2, 3, 4}));
   for (const int key : {1, 3, 4}) EXPECT_EQ(get(key), std::to_string(key));
   EXPECT_EQ(made.size(), 4U);
@@ -65,12 +66,12 @@ TEST(RecentValues, OneThatTakesLongDelaysNoOther) {
     });
   });
   has_begun.get_future().wait();
-  EXPECT_EQ(*values.get(2, [] { return text_of(2); }), "2");  // waits for ever where it waits for 1
+  EXPECT_EQ(*values.get(2, [] { return text_of(2); }), "2");  // would wait forever if it waited for 1
   may_end.set_value();
   slow.join();
 }
 
-/// A value that looks at the cache when it is dropped.
+/// A value that accesses the cache when it is dropped.
 struct AsksWhenDropped {
   RecentValues<int, AsksWhenDropped>* values;
   ~AsksWhenDropped() {
@@ -82,7 +83,7 @@ struct AsksWhenDropped {
 TEST(RecentValues, OneThatIsDroppedDelaysNoOther) {
   RecentValues<int, AsksWhenDropped> values(1);
   (void)values.get(1, [&] { return std::make_shared<const AsksWhenDropped>(&values); });
-  // Waits for ever where 1 is dropped under the lock.
+  // Would wait forever if 1 were dropped under the lock.
   (void)values.get(2, [] { return std::make_shared<const AsksWhenDropped>(nullptr); });
 }
 

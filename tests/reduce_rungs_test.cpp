@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/reduce_rungs_test.cpp: every rung of the reduce ladder against the reference: types, operators, sizes,
-// patterns, conversions, exact checked sums, threads, instruction sets, and carries of parts.
+// tests/reduce_rungs_test.cpp: every rung of the reduce ladder is compared with the reference. Cases: types, operators,
+// sizes, patterns, conversions, exact checked sums, threads, instruction sets, and carries of parts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,39 +42,40 @@ using tests::isas;
 using tests::kCompose;
 using tests::Pattern;
 
-// Around a vector (16 int32), four of them, a conversion's chunk (1024), a block (65536), and several blocks on three threads.
+// Sizes around a vector (16 int32), four vectors, a conversion's block (1024), a block (65536), and several blocks on
+// three threads.
 template <class T>
 constexpr std::int64_t kSizes[] = {
     0, 1, 2, 15, 16, 17, 63, 64, 65, 66, 1023, 1024, 1025, 65535, 65536, 65537, tests::elements_for(3, sizeof(T)) + 1};
 
-/// What a ladder's row states about the calls that its rung refuses.
+/// Whether the rung's description says that it refuses such calls.
 bool compiled_only(const RungInfo& rung) { return rung.needs.starts_with("compiled operator"); }
 bool checks_overflow(const RungInfo& rung) { return rung.kind == Kind::step; }
 
-/// The library that a user would pick instead takes any call with the same type of 4 or 8 bytes in and out.
+/// The library that a user would choose instead supports any call with the same type of 4 or 8 bytes in and out.
 template <class In, class T>
 inline constexpr bool kForLibrary = std::is_same_v<In, T> && sizeof(T) >= 4;
 
-/// The error of a call, or ok.
+/// Returns the error of a call, or ok.
 template <class Call>
 Code code_of(Call call) {
   try {
     call();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()), "");
-    EXPECT_EQ(error.index(), kNoIndex) << "no element is to blame for a sum: " << error.what();
+    EXPECT_EQ(error.index(), kNoIndex) << "the overflow of a sum must not name an element: " << error.what();
     return error.code();
   }
   return Code::ok;
 }
 
-/// What a call that a rung was asked for came to.
+/// The result of a call that named a rung.
 struct Answer {
   std::string_view rung;
   bool right;
 };
 
-/// Asks every rung: the answers of those that take the call are right, the others refuse it.
+/// Checks every rung: the answers of those that support the call are right, and the others refuse it.
 void expect_right(const Policy& policy, std::int64_t n, bool for_library, bool compiled,
                   const std::function<Answer(const Policy&)>& ask) {
   for (const auto& rung : tests::cpu_rungs("reduce")) {
@@ -104,7 +105,7 @@ Out reference(const In* in, std::int64_t n, Out init, Op op) {
   return all.total();
 }
 
-// On a GPU too: no function beside the public one is found by the operator's namespaces.
+// Also on a GPU: the operator's namespaces provide no function other than the public one.
 template <class Op>
 concept ReducesOnGpus =
     requires(const gpu::Policy& policy, const int* in, Op op) { reduce(policy, in, std::int64_t{1}, 1, op); };
@@ -153,7 +154,7 @@ TYPED_TEST(ReduceRungs, EveryInstructionSetAndThreadCountMatchesTheReference) {
 }
 
 TYPED_TEST(ReduceRungs, OneElementAnywhereCounts) {
-  // The minimum is at every place once: no lane, accumulator or block border is left out.
+  // The minimum is at every position once: no lane, accumulator or block border is left out.
   for (const std::int64_t n : {260, 1025}) {
     std::vector<TypeParam> in(static_cast<std::size_t>(n), TypeParam{100});
     for (auto& x : in) {
@@ -181,7 +182,7 @@ TYPED_TEST(ReduceRungs, WithoutAnOperatorSumsInTheElementType) {
 }
 
 TYPED_TEST(ReduceRungs, StandardFunctionObjectsAreTheCompiledOperators) {
-  // Narrower ones promote to int, where a sum of theirs has another type than its operands.
+  // Narrower types promote to int, and the type of their sum differs from the type of the operands.
   if constexpr (std::is_integral_v<TypeParam> && sizeof(TypeParam) >= sizeof(int)) {
     for (const std::int64_t n : {0, 2, 40, 1000, 100003}) {
       const auto in = tests::make<TypeParam>(Pattern::random, n, 16);
@@ -189,7 +190,7 @@ TYPED_TEST(ReduceRungs, StandardFunctionObjectsAreTheCompiledOperators) {
       check_rungs(par, in.data(), n, init, std::plus<>{}, reference(in.data(), n, init, add));
       check_rungs(par, in.data(), n, init, std::multiplies<TypeParam>{}, reference(in.data(), n, init, mul));
       check_rungs(par, in.data(), n, init, std::bit_xor<>{}, reference(in.data(), n, init, bit_xor));
-      // Unnamed, few elements are folded where the call stands: integers wrap around there too.
+      // Without a named rung, few elements are folded inline in the caller: there, integers also wrap modulo 2^bits.
       EXPECT_EQ(reduce(par, in, init, std::plus<>{}).value, reference(in.data(), n, init, add)) << "n " << n;
       EXPECT_EQ(reduce(par, in, init, std::multiplies<>{}).value, reference(in.data(), n, init, mul)) << "n " << n;
     }
@@ -208,7 +209,7 @@ TYPED_TEST(ReduceRungs, ProductsOfSignsAreExactInFloats) {
 
 // ------------------------------------------------------------------------------------------------------- conversions
 
-/// Elements of a type known at run time, and what a cast makes of them.
+/// Elements of a type known at run time, and the results of a cast.
 template <class Out>
 struct Converted {
   Type in_type = Type::custom;
@@ -216,14 +217,15 @@ struct Converted {
   std::vector<Out> cast;
 };
 
-/// `small`: of at most one digit, so that float sums are exact. Floats cannot become integers: nothing.
+/// `small`: at most one digit, so that float sums are exact. Floats cannot be converted to integers: the result is
+/// empty.
 template <class Out>
 Converted<Out> converted(Type in_type, std::int64_t n, bool small) {
   Converted<Out> all{in_type, std::vector<std::byte>(static_cast<std::size_t>(n * size_of(in_type))), {}};
   visit_type(in_type, [&]<class In>(std::type_identity<In>) {
     if constexpr (std::is_integral_v<In> || std::is_floating_point_v<Out>) {
       auto values = tests::make<In>(Pattern::random, n, 10);
-      if (!small && n > 3) {  // what is hard to round
+      if (!small && n > 3) {  // values that are hard to round
         values[0] = std::numeric_limits<In>::max();
         values[1] = std::numeric_limits<In>::lowest();
         values[2] = static_cast<In>((std::uint64_t{1} << 53) + 1);
@@ -239,7 +241,7 @@ Converted<Out> converted(Type in_type, std::int64_t n, bool small) {
   return all;
 }
 
-/// The same call as reduce() makes, its types known at run time: all pairs of types would take minutes to compile.
+/// Makes the same call as reduce(), with types known at run time: all pairs of types would take minutes to compile.
 template <class Out>
 Reduction<Out> reduce_converted(const Policy& policy, const Converted<Out>& elements, Out init, Operator op) {
   auto carry = carry_of(init);
@@ -277,7 +279,7 @@ TYPED_TEST(ReduceRungs, ConvertsEveryTypeToEveryOther) {
   }
 }
 
-/// Conversions pass through kernels that no policy forces: here they are asked for one by one.
+/// Conversions use kernels that a policy cannot select: here each one is called directly.
 TYPED_TEST(ReduceRungs, ConvertKernelsDoWhatACastDoesWithEveryInstructionSet) {
   using Out = TypeParam;
   for (int t = 0; t < kTypeCount; ++t) {
@@ -337,7 +339,7 @@ TEST(ReduceRungs, CustomOperatorsNeedNotCommute) {
         EXPECT_EQ(result.value, expected) << rung.id << " n " << n << " threads " << threads;
       }
     }
-    EXPECT_GE(ran, 8) << "two rungs take custom operators";
+    EXPECT_GE(ran, 8) << "at least two rungs support custom operators";
     EXPECT_EQ(reduce(par, in, AffineMap{3, 1}, kCompose).value, expected) << "n " << n;
   }
 }
@@ -354,9 +356,9 @@ TEST(ReduceRungs, CustomOperatorsSeeTheirCapturesAndConvert) {
   }
 }
 
-/// Somebody whose core is taken away for as long as the others take for the rest.
+/// A worker whose core is taken away for as long as the others need for the rest.
 TEST(ReduceRungs, AWorkerThatIsHeldUpKeepsNobodyElse) {
-  if (hardware_threads() < 2) GTEST_SKIP() << "one core has no other workers";
+  if (hardware_threads() < 2) GTEST_SKIP() << "needs more than one core";
   constexpr std::int64_t kElements = 1 << 20;
   std::vector<std::int64_t> in(kElements, 1);
   in[1] = 2;
@@ -373,7 +375,7 @@ TEST(ReduceRungs, AWorkerThatIsHeldUpKeepsNobodyElse) {
     return a + b;
   };
   EXPECT_EQ(reduce(par.with_rung("cpu.threads").with_threads(2), in, std::int64_t{0}, sum).value, kElements + 1);
-  EXPECT_TRUE(others_went_on) << "blocks wait for a worker that has another one to do";
+  EXPECT_TRUE(others_went_on) << "blocks wait for a worker that is processing another block";
 }
 
 TEST(ReduceRungs, ElementsMayHave112Bytes) {
@@ -403,7 +405,7 @@ TEST(ReduceRungs, ElementsMayHave112Bytes) {
 
 // ----------------------------------------------------------------------------------------------------------- overflow
 
-/// The exact sum as a T, or nothing where it does not fit.
+/// Returns the exact sum as a T, or nothing if it does not fit.
 template <class T, class In>
 std::optional<T> exact_sum(const std::vector<In>& in, T init) {
   Int128 sum = init;
@@ -412,7 +414,7 @@ std::optional<T> exact_sum(const std::vector<In>& in, T init) {
   return static_cast<T>(sum);
 }
 
-/// Asks every rung for a checked sum: right, or an overflow where there is no right one.
+/// Checks every rung's checked sum: it is right, or an overflow if the sum does not fit.
 void expect_checked(const Policy& policy, bool fits, const std::function<bool(const Policy&)>& is_right) {
   for (const auto& rung : tests::cpu_rungs("reduce")) {
     bool right = false;
@@ -447,7 +449,7 @@ TYPED_TEST(ReduceRungs, CheckedSumsFitOrAreErrors) {
     check_sum(Values{Limits::min()}, Limits::max());
     if constexpr (std::is_signed_v<TypeParam>) {
       const TypeParam less{-1};
-      check_sum(Values{Limits::max(), one, less}, TypeParam{0});  // fits, though its partial sums do not
+      check_sum(Values{Limits::max(), one, less}, TypeParam{0});  // fits, although its partial sums do not
       check_sum(Values{one, less}, Limits::max());
       check_sum(Values{less, one}, Limits::min());
       check_sum(Values{Limits::min(), less}, TypeParam{0});
@@ -459,7 +461,7 @@ TYPED_TEST(ReduceRungs, CheckedSumsFitOrAreErrors) {
 TYPED_TEST(ReduceRungs, CheckedSumsAreExactAcrossBlocks) {
   if constexpr (std::is_integral_v<TypeParam>) {
     using Limits = std::numeric_limits<TypeParam>;
-    // Far past the type in the first blocks, back in the last ones.
+    // Far outside the type in the first blocks, back in the last ones.
     std::vector<TypeParam> in(300000, Limits::max());
     check_sum(in, TypeParam{0});
     for (std::size_t i = in.size() / 2; i < in.size(); ++i) in[i] = Limits::min();
@@ -503,7 +505,7 @@ TYPED_TEST(ReduceRungs, CheckedSumsOfRandomWalksAgreeWithExactOnes) {
 }
 
 TEST(ReduceRungs, CheckedSumsConvertWithoutLosingAnything) {
-  // The elements do not fit the output, their sum does.
+  // The elements do not fit the output type, but their sum does.
   check_sum(std::vector<std::int64_t>{300, -200}, std::int8_t{0});
   check_sum(std::vector<std::int64_t>{300, -100}, std::int8_t{0});
   check_sum(std::vector<std::uint64_t>{std::numeric_limits<std::uint64_t>::max()}, std::int64_t{-1});
@@ -519,7 +521,7 @@ TEST(ReduceRungs, CheckedSumsConvertWithoutLosingAnything) {
   check_sum(std::vector<std::uint32_t>(70000, 0xFFFFFFFFU), std::int64_t{0});
 }
 
-/// Calls give no kernel more than a block: here it has as much as it takes to fill its accumulators again and again.
+/// Calls pass at most a block to a kernel: here it gets enough elements to fill its accumulators several times.
 TYPED_TEST(ReduceRungs, ExactSumKernelsLoseNothingWithEveryInstructionSet) {
   using Limits = std::numeric_limits<TypeParam>;
   for (const Isa isa : isas()) {
@@ -652,7 +654,7 @@ TYPED_TEST(ReduceRungs, InfinitiesAndSignedZerosComeThrough) {
     in[199999] = -infinity;
     check_rungs(par, in.data(), n, TypeParam{0}, add, nan);
     check_rungs(par, in.data(), n, TypeParam{0}, min, -infinity);
-    // The largest of minus infinities, and a sum that grows past the largest float.
+    // The maximum of minus infinities, and a sum that exceeds the largest float.
     std::fill(in.begin(), in.end(), -infinity);
     check_rungs(par, in.data(), n, -infinity, max, -infinity);
     std::fill(in.begin(), in.end(), std::numeric_limits<TypeParam>::max());
@@ -662,7 +664,7 @@ TYPED_TEST(ReduceRungs, InfinitiesAndSignedZerosComeThrough) {
       for (const std::int64_t count : {0, 1, 100, 70000}) {
         const TypeParam sum = reduce(par.with_rung(rung.id), zeros.data(), count, TypeParam{-0.0F}, add);
         EXPECT_TRUE(sum == 0 && std::signbit(sum)) << rung.id << " n " << count;
-        // Without an initial value a sum of none is 0.0; one takes part as an element does.
+        // Without an initial value the sum of no elements is 0.0; an initial value takes part like an element.
         const std::vector<TypeParam> some(zeros.begin(), zeros.begin() + count);
         const TypeParam alone = reduce(par.with_rung(rung.id), some);
         EXPECT_TRUE(alone == 0 && std::signbit(alone) == (count > 0)) << rung.id << " n " << count;
@@ -677,7 +679,7 @@ TYPED_TEST(ReduceRungs, InfinitiesAndSignedZerosComeThrough) {
   }
 }
 
-/// The product with an exponent as wide as it takes.
+/// The product, computed with an exponent that is wide enough.
 template <class T>
 T true_product(const std::vector<T>& in, T init) {
   long double mantissa = init;
@@ -690,7 +692,8 @@ T true_product(const std::vector<T>& in, T init) {
   return static_cast<T>(std::scalbln(mantissa, static_cast<long>(exponent)));
 }
 
-/// Elements around 2^±width whose product is not: small ones first, in turn, and in runs as long as a block.
+/// Elements around 2^±width whose product is not of this size: small ones first, alternating, and in runs as long as a
+/// block.
 template <class T>
 std::vector<std::vector<T>> products_that_leave_and_come_back(std::int64_t n) {
   std::mt19937_64 random(21);
@@ -699,7 +702,7 @@ std::vector<std::vector<T>> products_that_leave_and_come_back(std::int64_t n) {
     std::vector<T> values(static_cast<std::size_t>(n), T{1});
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < n; ++i) {
-      const bool last = i >= n - n / 3;  // these bring it back
+      const bool last = i >= n - n / 3;  // these bring the product back into range
       const auto exponent = last ? static_cast<int>(std::clamp<std::int64_t>(-sum, -kWidth, kWidth)) : exponent_at(i);
       sum += exponent;
       const T mantissa = 1 + (static_cast<T>(random() % 1000) - 500) / T{1000000};
@@ -773,7 +776,7 @@ TYPED_TEST(ReduceRungs, ProductsAreNaNOnlyWhereAnElementIsOrZeroMeetsInfinity) {
     const std::vector<TypeParam> smallest(300, TypeParam{1});
     const TypeParam least = std::numeric_limits<TypeParam>::denorm_min();
     EXPECT_EQ(reduce(par, smallest, least, mul).value, least);
-    // What checked sums of integers count is no overflow here.
+    // Checked sums of integers would report this; for floats it is not an overflow.
     const std::vector<TypeParam> large(5000, TypeParam{8});
     EXPECT_EQ(reduce(par.with_overflow(Overflow::checked), large, TypeParam{1}, mul).value, infinity);
   }
@@ -792,13 +795,13 @@ TEST(ReduceRungs, ProductsOfLongDoublesStayInRange) {
       }
     }
   }
-  // Digits that are lost where a product is nearly too small.
+  // Digits that would be lost if a product became nearly too small.
   const std::vector<long double> in{std::ldexp(1.0L, -16440), 1.0L / 3, std::ldexp(1.0L, 100)};
   EXPECT_EQ(reduce(par, in, 1.0L, mul).value, std::ldexp(1.0L / 3, -16340));
 }
 
-/// The product begins with the least number and stays it, as each factor rounds to that again. One that begins 2^53 times as large comes
-/// back to where it began: that the two agree says nothing.
+/// The product begins with the smallest number and stays there, because each factor rounds to that number again. A
+/// product that begins with 2^53 times this number returns to its first value. So it proves nothing that the two agree.
 TEST(ReduceRungs, ProductsThatStayAtTheLeastNumberHaveLostTheirBits) {
   const double begin = std::ldexp(1.0, -1074 + 53);
   std::vector<double> in{std::ldexp(1.0, -1074)};
@@ -980,7 +983,7 @@ TEST(ReduceApi, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { (void)reduce(par.with_rung("cpu.chained"), in, 0); }), Code::unsupported)
       << "a rung of another ladder";
   EXPECT_EQ(code_of([&] { (void)reduce(par.with_rung("cpu.quick"), in.data(), 3, 0); }), Code::unknown_rung)
-      << "few elements excuse nothing";
+      << "also with few elements";
   const auto plus = [](int a, int b) { return a + b; };
   EXPECT_EQ(code_of([&] { (void)reduce(par.with_rung("cpu.simd"), in, 0, plus); }), Code::unsupported);
   EXPECT_EQ(code_of([&] { (void)reduce(par.with_rung("cpu.simd_threads"), in.data(), 3, 0, plus); }),

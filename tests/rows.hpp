@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/rows.hpp: columns of rows and limits on their keys that every rung of the filtered-sum ladder is tried on.
+// tests/rows.hpp: columns of rows, and limits on their keys, for the tests of every rung of the filtered-sum ladder.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Rows {
 enum class RowPattern : std::uint8_t {
   lineitem,  ///< keys 1 … 10000, as TPC-H's suppliers
   extremes,  ///< keys 0, 1, 2^31 and 2^32-1; payload at the ends of its type
-  runs,      ///< a few thousand rows that are kept, then as many that are not
+  runs,      ///< a few thousand rows that are kept, then the same number that are not
   sorted,    ///< keys that grow with the row
 };
 inline constexpr RowPattern kRowPatterns[] = {RowPattern::lineitem, RowPattern::extremes, RowPattern::runs,
@@ -37,7 +37,7 @@ inline std::string_view name(RowPattern pattern) {
   return kNames[static_cast<int>(pattern)];
 }
 
-/// No row, key 0 only, some of every pattern, every row of most, and all but keys of 2^32-1.
+/// No row, only key 0, some rows of every pattern, all rows of most patterns, and all rows except keys of 2^32-1.
 inline constexpr std::uint32_t kLimits[] = {0, 1, 30, 2000, 10001, 0x80000001U, 0xFFFFFFFFU};
 
 inline Rows make_rows(RowPattern pattern, std::int64_t n, unsigned seed = 1) {
@@ -58,7 +58,7 @@ inline Rows make_rows(RowPattern pattern, std::int64_t n, unsigned seed = 1) {
     rows.key.push_back(static_cast<std::uint32_t>(pattern == RowPattern::lineitem ? 1 + bits % 10000
                                                   : pattern == RowPattern::runs   ? row / 5000 % 2 * 3000 + bits % 30
                                                                                   : row / 7));
-    // Every product is another one, so that no row can stand in for its neighbour.
+    // All products differ, so that no row can be mistaken for the adjacent one.
     rows.quantity.push_back(static_cast<std::int64_t>(bits % 50) + 1);
     rows.price.push_back(number >> 20);
   }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/run_pytest.py: runs test files with pytest; exit status 77 (skipped) where a module it needs is missing.
+# tests/run_pytest.py: runs test files with pytest; exit status 77 (skipped) if a module that they need is missing.
 import importlib.util
 import os
 import sys
@@ -20,10 +20,11 @@ def main():
 
     import pytest
 
-    # Tests marked `long` are those of make test-python, which names them. Folders of tests that passed are not kept: some hold large files.
+    # Tests marked `long` only run in make test-python, which names them. Folders of tests that passed are deleted,
+    # because some contain large files.
     options = ["-q", "-rs", "-m", "not long", "-p", "no:cacheprovider", "-o", "tmp_path_retention_policy=failed"]
     status = pytest.main([*options, *sys.argv[1:]])
-    return SKIPPED if status == pytest.ExitCode.NO_TESTS_COLLECTED else status  # the file itself skips: a module is missing
+    return SKIPPED if status == pytest.ExitCode.NO_TESTS_COLLECTED else status  # a module is missing
 
 
 if __name__ == "__main__":  # the processes of a cluster import this file

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/rungs.hpp: the rungs of a ladder that run on one kind of machine, and the error that a call ends with.
+// tests/rungs.hpp: the rungs of a ladder that run on one kind of machine, and the error of a call.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ inline std::vector<RungInfo> rungs_of(std::string_view problem, Backend backend)
   }
   return rungs;
 }
-/// The error of a call, or ok.
+/// Returns the error of a call, or ok.
 template <class Call>
 Code code_of(Call call) {
   try {
@@ -31,8 +31,8 @@ Code code_of(Call call) {
   }
 }
 
-/// Under the thread sanitizer without oneTBB's loops: it does not see what orders the threads of a library that is built
-/// without it.
+/// The thread sanitizer runs without oneTBB's loops: it cannot see how a library that is built without the sanitizer
+/// orders its threads.
 inline std::vector<RungInfo> cpu_rungs(std::string_view problem) {
   std::vector<RungInfo> rungs = rungs_of(problem, Backend::cpu);
 #if defined(__SANITIZE_THREAD__)

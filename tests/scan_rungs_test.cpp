@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/scan_rungs_test.cpp: every rung of the scan ladder against the reference: types, operators, sizes, patterns,
-// alignment, in place, inclusive and exclusive, threads and instruction sets.
+// tests/scan_rungs_test.cpp: every rung of the scan ladder is compared with the reference. Cases: types, operators,
+// sizes, patterns, alignment, in-place calls, inclusive and exclusive, threads and instruction sets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,18 +36,19 @@ using tests::kCompose;
 using tests::kSanitized;
 using tests::Pattern;
 
-/// An odd number of elements that so many workers share, in blocks, and two at least in segments.
+/// Returns an odd number of elements that this number of workers shares in blocks; in long blocks, at least two share
+/// it.
 template <class T>
 constexpr std::int64_t shared_by(int workers) {
   return std::max(tests::elements_for(workers, sizeof(T)), cpu::kLongBlock) + 1;
 }
 
-// Around a vector (16 int32), a page (1024), a block (32768 int32), and several blocks on three threads.
+// Sizes around a vector (16 int32), a page (1024), a block (32768 int32), and several blocks on three threads.
 template <class T>
 constexpr std::int64_t kSizes[] = {0,    1,    2,    15,   16,   17,    63,    64,    65,
                                    1023, 1024, 1025, 4095, 4097, 32767, 32768, 32769, shared_by<T>(3)};
 
-/// Runs `scan()`; false where the rung says that it cannot.
+/// Runs `scan()`; returns false if the rung reports that it does not support it.
 template <class Scan>
 bool supported(Scan scan) {
   try {
@@ -266,7 +267,7 @@ TYPED_TEST(ScanRungs, CheckedReportsTheFirstOutputThatDoesNotFit) {
       const Policy policy = par.with_rung(rung.id).with_threads(2).with_overflow(Overflow::checked);
       for (const std::int64_t n : std::initializer_list<std::int64_t>{1, 100, 40000, shared_by<TypeParam>(2)}) {
         for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
-          // Full to the brim from the start; one more at `at` is too much, and so may be what follows.
+          // The maximum from the start. One more at `at` is too much, and later values may also be.
           std::vector<TypeParam> in(static_cast<std::size_t>(n), TypeParam{0});
           const TypeParam init = Limits::max();
           in[static_cast<std::size_t>(at)] = TypeParam{1};
@@ -296,7 +297,7 @@ TYPED_TEST(ScanRungs, CheckedReportsTheFirstOutputThatDoesNotFit) {
 TYPED_TEST(ScanRungs, CheckedAgreesWithTheExactSumOnRandomInput) {
   if constexpr (std::is_integral_v<TypeParam>) {
     for (const unsigned seed : {1U, 2U, 3U, 4U, 5U}) {
-      // Values of about a hundredth of the range: the walk leaves it somewhere, or does not.
+      // Values of about a hundredth of the range: the walk leaves the range somewhere, or stays in it.
       auto in = tests::make<TypeParam>(Pattern::random, 3000, seed);
       for (auto& x : in) x = static_cast<TypeParam>(x / 101);
       cpu::Int128 sum = 0;
@@ -349,7 +350,7 @@ TEST(ScanRungs, AWrappingScanLeavesNothingThatStopsACheckedOne) {
       inclusive_scan(policy, in.data(), std::ssize(in), out.data(), add, carry);
       EXPECT_EQ(carry.wraps, 0) << rung.id << ", " << threads;
       inclusive_scan(par.with_overflow(Overflow::checked), zeros.data(), 4, out.data(), add, carry);
-      EXPECT_EQ(out[3], 0) << rung.id << ", " << threads;  // 2^32, wrapped around
+      EXPECT_EQ(out[3], 0) << rung.id << ", " << threads;  // 2^32, wrapped to 0
     }
   }
 }
@@ -369,7 +370,7 @@ TEST(ScanRungs, ATotalPastAnExclusiveScanIsCountedWithItsSign) {
   }
 }
 
-/// Aligned as vectors of the widest kind are.
+/// Aligned like vectors of the largest width.
 struct alignas(64) Wide {
   std::int64_t value;
 };
@@ -389,7 +390,7 @@ TEST(ScanRungs, CustomTypesMayBeAlignedToACacheLine) {
 }
 
 TEST(ScanRungsDeathTest, AnOperatorThatThrowsEndsTheProgramAtEveryLength) {
-  if (tests::kSanitized) GTEST_SKIP() << "skipped: sanitizers have their own ends";
+  if (tests::kSanitized) GTEST_SKIP() << "skipped: sanitizers end the process differently";
   const auto throws = [](int, int) { return std::stoi("no number"); };
   for (const std::size_t n : {std::size_t{2}, std::size_t{1000}}) {
     std::vector<int> x(n);
@@ -482,8 +483,8 @@ TEST(ScanRungs, InfinitiesAndSignedZerosComeThrough) {
   }
 }
 
-/// What is called by types known at run time has no initial value where none is given: the sums and other folds of nothing at all,
-/// and then of what comes before. Scans by the templates of scan.hpp always have one.
+/// Calls with run-time types have no initial value if none is given. The first output is then the fold of no elements,
+/// and later ones fold the elements before. Scans by the templates of scan.hpp always have an initial value.
 TYPED_TEST(ScanRungs, ExclusiveOnesWithoutAnInitialValueBeginWithTheIdentity) {
   for (const auto& rung : tests::cpu_rungs("scan")) {
     for_each_operator<TypeParam>([&]<class Op>(Op op) {
@@ -492,7 +493,7 @@ TYPED_TEST(ScanRungs, ExclusiveOnesWithoutAnInitialValueBeginWithTheIdentity) {
         if (kSanitized && n == 5000) continue;
         const auto in = tests::make<TypeParam>(Pattern::random, n, 4);
         const TypeParam first = Op::kOperator == Operator::add ? TypeParam{0} : Op::template identity<TypeParam>();
-        for (const std::int64_t cut : {n, n / 3}) {  // in one call, and in two that hand on the carry
+        for (const std::int64_t cut : {n, n / 3}) {  // in one call, and in two that pass on the carry
           Guarded<TypeParam> out(n, 1);
           auto carry = dynamic::Carry(type_of<TypeParam>());
           const auto scan = [&](std::int64_t from, std::int64_t count) {
@@ -536,8 +537,8 @@ TEST(ScanApi, ChecksAreRefusedWhereThereAreNone) {
   EXPECT_EQ(out.back(), 1);
 }
 
-/// Sums and products that other orders than the loop's bring out of range, in which the loop stays: in a vector, and from
-/// block to block.
+/// Sums and products that stay in range in the loop's order, but leave it in other orders: in a vector, and from block
+/// to block.
 template <class T>
 std::vector<std::vector<T>> ranges_nearly_left(bool products) {
   const T large =
@@ -597,7 +598,7 @@ void check_as_the_loop(const std::vector<T>& in, Op op, const RungInfo& rung, bo
 }
 
 TEST(ScanApi, ACheckedScanGoesOnWherePiecesLeaveTheTypeAndPrefixesDoNot) {
-  // All prefixes lie in -100 … 100; the elements in the middle alone add up to 200.
+  // All prefixes are in -100 … 100; the elements in the middle by themselves add up to 200.
   std::vector<std::int8_t> in(std::size_t{1} << 20, 0);
   in[0] = -100;
   std::fill_n(in.begin() + (1 << 17) + 33000, 200, std::int8_t{1});
@@ -634,7 +635,7 @@ TYPED_TEST(ScanRungs, FloatsOfSegmentsMayLeaveTheRangeAsDocumented) {
     const TypeParam most = std::numeric_limits<TypeParam>::max();
     std::vector<TypeParam> in(600000, TypeParam{0});
     in[0] = -most;
-    in[300000] = most;  // a segment has 2^18 elements
+    in[300000] = most;  // a long block has 2^18 elements
     in[300001] = most;
     for (const char* rung : {"cpu.threads", "cpu.simd_threads"}) {
       std::vector<TypeParam> out(in.size());
@@ -678,7 +679,7 @@ TEST(ScanApi, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { inclusive_scan(par, static_cast<int*>(nullptr), 0, static_cast<int*>(nullptr)); }), Code::ok);
 }
 
-// As those that std::views::drop_while makes: begin() finds the first element, and is not const.
+// Like views made by std::views::drop_while: begin() finds the first element, and is not const.
 struct ViewToFind {
   std::span<int> all;
   int* begin() { return all.data(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/segmented_reduce_rungs_test.cpp: every rung of the ladder of segmented-reduce on the CPU against the reference: operators, reducers,
-// types, patterns of lists, bounds, nulls, overflow, threads, instruction sets, and what calls refuse.
+// tests/segmented_reduce_rungs_test.cpp: every CPU rung of segmented-reduce is compared with the reference. Cases:
+// operators, reducers, types, patterns of lists, bounds, nulls, overflow, threads, instruction sets, and what calls
+// refuse.
 #include "upsweep/segmented_reduce.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,8 @@ constexpr ListPattern kListPatternValues[] = {ListPattern::poisson,   ListPatter
                                               ListPattern::fixed1000, ListPattern::zero_to_4, ListPattern::empty,
                                               ListPattern::one,       ListPattern::giants,    ListPattern::pareto};
 
-// Around 8 and 16 lists and elements, a batch of 256 lists, a block of 4096 elements, several of them, and several workers.
+// Sizes around 8 and 16 lists and elements, a batch of 256 lists, a block of 4096 elements, several of them, and
+// several workers.
 constexpr std::int64_t kSizes[] = {0,  1,   7,   8,    9,    15,   16,   17,    31,     32,
                                    33, 100, 771, 4095, 4096, 4097, 8192, 20001, 131073, 1000003};
 
@@ -54,7 +56,7 @@ std::vector<std::int64_t> offsets_of(ListPattern pattern, std::int64_t elements)
   return elements == 0 ? std::vector<std::int64_t>{0} : generated_offsets(pattern, elements);
 }
 
-/// The lists in another order, with gaps between them and some of them twice; bounds of empty ones are anything.
+/// The lists in another order, with gaps between them and some of them twice; bounds of empty lists have any value.
 ListsCase apart(const std::vector<std::int64_t>& offsets) {
   ListsCase lists;
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
@@ -97,7 +99,7 @@ bool same_bits(const T& a, const T& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
-/// The rungs that run every call; the library's are looked at by themselves.
+/// The rungs that support every call; the library's rungs are checked separately.
 std::vector<std::string> steps() {
   std::vector<std::string> ids{""};
   for (const auto& rung : tests::cpu_rungs("segmented-reduce")) {
@@ -121,7 +123,7 @@ std::string text_of(const Policy& policy) {
 
 bool takes(const std::string& rung, const Lists& lists) { return rung != "cpu.shares" || lists.are_adjacent(); }
 
-/// Every rung on these lists by an operator, against the reference.
+/// Compares every rung with the reference, on these lists with an operator.
 template <class Out, class In, class Op>
 void check_folds(const Lists& lists, const std::vector<std::int64_t>& starts, const std::vector<std::int64_t>& stops,
                  const std::vector<In>& content, Op op, Out init) {
@@ -194,7 +196,7 @@ TYPED_TEST(SegmentedFolds, IntoOtherTypesMatchTheReference) {
       for (const ListPattern pattern : {ListPattern::poisson, ListPattern::fixed1000, ListPattern::giants}) {
         SCOPED_TRACE(testing::Message() << name(type_of<Out>()) << ' ' << pattern_name(pattern));
         const std::int64_t n = 40'000;
-        // Integers of floats that a sum of in any order holds: the reference converts one by one as well.
+        // Floats are integers whose sum is exact in any order: the reference also converts them one by one.
         check_adjacent<Out>(offsets_of(pattern, n), values_of<T>(n), add, Out{0});
         const auto lists = apart(offsets_of(pattern, 3000));
         check_folds<Out>(lists.lists(), lists.starts, lists.stops, values_of<T>(3000), add, Out{1});
@@ -204,7 +206,8 @@ TYPED_TEST(SegmentedFolds, IntoOtherTypesMatchTheReference) {
 }
 
 TYPED_TEST(SegmentedFolds, OfEveryLengthMatchTheReference) {
-  // Each length alone, and among others: where lists of eight are together, where one is apart, and at the content's end.
+  // Each length by itself, and among others: lists that are grouped by eight, a single long list, and one at the
+  // content's end.
   using T = TypeParam;
   for (const std::int64_t length : {1, 2, 7, 8, 9, 16, 31, 32, 33, 63, 64, 65, 100, 4095, 4096, 4097, 4104, 12288}) {
     for (const std::int64_t others : {0, 1, 7, 8, 15, 16, 300}) {
@@ -219,7 +222,7 @@ TYPED_TEST(SegmentedFolds, OfEveryLengthMatchTheReference) {
 }
 
 TYPED_TEST(SegmentedFolds, OfLikeLengthsMatchTheReference) {
-  // Neither whole groups nor whole batches of them; one of another length among them.
+  // Neither whole groups nor whole batches of groups; one list has a different length.
   using T = TypeParam;
   for (const std::int64_t length : {33, 60, 500, 4000}) {
     for (const std::int64_t count : {1, 7, 8, 17, 255, 300}) {
@@ -239,7 +242,7 @@ TYPED_TEST(SegmentedFolds, OfLikeLengthsMatchTheReference) {
   }
 }
 
-/// As many lists as it takes for 8 MB of results of 4 bytes, most of them short.
+/// Enough lists for 8 MB of results of 4 bytes, most of them short.
 std::vector<std::int64_t> many_offsets() {
   std::vector<std::int64_t> offsets{0};
   for (std::int64_t i = 0; i < 2'100'003; ++i) offsets.push_back(offsets.back() + i % 3 + (i % 5003 == 0 ? 50 : 0));
@@ -247,13 +250,14 @@ std::vector<std::int64_t> many_offsets() {
 }
 
 TEST(SegmentedReduce, ResultsThatAreTooManyForTheCachesMatchTheReference) {
-  if (tests::kSanitized) GTEST_SKIP() << "takes long";
+  if (tests::kSanitized) GTEST_SKIP() << "takes too long";
   const auto offsets = many_offsets();
   check_adjacent<float>(offsets, values_of<float>(offsets.back()), add, 0.0F);
   check_adjacent<std::int16_t>(offsets, values_of<std::int8_t>(offsets.back()), add, std::int16_t{0});
 }
 
-/// Sums without an initial value, of lists that are all -0.0 but for some elements: the bits of what adds up the elements alone.
+/// Sums without an initial value, of lists that contain only -0.0, except some elements. The bits must be those of
+/// adding only the elements.
 template <class T, class In>
 void check_sums_of_zeros(const Lists& lists, const std::vector<std::int64_t>& starts,
                          const std::vector<std::int64_t>& stops, const std::vector<In>& content, const Mask& valid) {
@@ -269,7 +273,7 @@ void check_sums_of_zeros(const Lists& lists, const std::vector<std::int64_t>& st
     for (std::size_t j = 1; j < elements.size(); ++j) expected[i] += static_cast<T>(elements[j]);
   }
   for (const auto& rung : tests::cpu_rungs("segmented-reduce")) {
-    const std::string id(rung.id);  // outlives the policies
+    const std::string id(rung.id);  // must outlive the policies
     if (!takes(id, lists)) continue;
     const bool has_nulls = valid.is_given() || lists.valid.is_given();
     if (rung.kind == Kind::library && (has_nulls || !std::is_same_v<T, In>)) continue;
@@ -286,7 +290,7 @@ void check_sums_of_zeros(const Lists& lists, const std::vector<std::int64_t>& st
 
 template <class T, class In>
 void check_sums_of_zeros() {
-  // Each length, alone and beside empty ones, and one of several blocks; a 0.0 here and there.
+  // Each length, by itself and next to empty lists, and one list of several blocks; some elements are 0.0.
   std::vector<std::int64_t> offsets{0, 0};
   for (std::int64_t length = 0; length < 140; ++length) {
     for (const std::int64_t other : {length, std::int64_t{0}, std::int64_t{1}, length % 5}) {
@@ -383,7 +387,7 @@ TEST(SegmentedReduce, OperatorsOfOnesOwnNeedNotCommute) {
 
 template <class Bound>
 void check_bounds() {
-  constexpr std::int64_t kBefore = 11;  // of the content, no list's
+  constexpr std::int64_t kBefore = 11;  // elements of the content before all lists
   for (const ListPattern pattern : {ListPattern::poisson, ListPattern::empty, ListPattern::giants}) {
     auto offsets = offsets_of(pattern, 5000);
     for (auto& offset : offsets) offset += kBefore;
@@ -419,7 +423,7 @@ TEST(SegmentedReduce, TakesListsOfOneSize) {
 
 // ------------------------------------------------------------------------------------------------------------ reducers
 
-/// What a reducer must come to on elements of a list that are not null.
+/// The expected result of a reducer on the elements of a list that are not null.
 template <class T>
 std::int64_t expected(Reducer reducer, const T* x, std::int64_t first, std::int64_t last, const Mask& valid) {
   std::int64_t count = 0;
@@ -539,7 +543,7 @@ TYPED_TEST(SegmentedReducers, AllOfOnesAreTrueAndNoneOfZeros) {
 }
 
 TEST(SegmentedReduce, ReducersOfListsOfFewElementsMatchTheReference) {
-  // Around eight elements to a list, and 57 to eight lists.
+  // Around eight elements per list, and 57 per eight lists.
   std::mt19937 random(21);
   for (const std::int64_t least : {0, 1, 4, 6, 7, 8, 9}) {
     for (const unsigned span : {1U, 2U, 4U}) {
@@ -556,7 +560,7 @@ TEST(SegmentedReduce, ReducersOfListsOfFewElementsMatchTheReference) {
 }
 
 TEST(SegmentedReduce, ReducersOfTooManyListsForTheCachesMatchTheReference) {
-  if (tests::kSanitized) GTEST_SKIP() << "takes long";
+  if (tests::kSanitized) GTEST_SKIP() << "takes too long";
   const auto offsets = many_offsets();
   const std::vector<std::int64_t> starts(offsets.begin(), offsets.end() - 1);
   const std::vector<std::int64_t> stops(offsets.begin() + 1, offsets.end());
@@ -565,7 +569,7 @@ TEST(SegmentedReduce, ReducersOfTooManyListsForTheCachesMatchTheReference) {
   check_reducer(Lists(offsets), starts, stops, content, argmax);
 }
 
-/// An element that is aligned to more than the allocator's memory is.
+/// An element whose alignment is larger than that of the allocator's memory.
 struct alignas(64) Wide {
   double values[8];
 };
@@ -612,7 +616,7 @@ TEST(SegmentedReduce, SkipsNullElementsAndNullLists) {
     for (auto& byte : bits) byte = static_cast<std::uint8_t>(random());
     std::vector<std::uint8_t> is_list(static_cast<std::size_t>(count));
     for (auto& one : is_list) one = random() % 4 != 0 ? 1 : 0;
-    // Bounds of null lists are anything, bad ones too.
+    // Bounds of null lists have any value, even invalid ones.
     ListsCase lists;
     for (std::size_t i = 0; i < is_list.size(); ++i) {
       lists.starts.push_back(is_list[i] != 0 ? offsets[i] : 77);
@@ -643,7 +647,7 @@ TEST(SegmentedReduce, SkipsNullElementsAndNullLists) {
 
 // ------------------------------------------------------------------------------------------------------------ overflow
 
-/// The first list whose sum does not fit, by 128 bits; kNoIndex.
+/// Returns the first list whose sum does not fit, using 128 bits, or kNoIndex.
 template <class Out, class In>
 std::int64_t first_overflow(const std::vector<std::int64_t>& offsets, const std::vector<In>& content) {
   __extension__ using Exact = __int128;
@@ -697,7 +701,7 @@ TYPED_TEST(SegmentedReducers, CheckedSumsNameTheFirstListThatDoesNotFit) {
             if (at + 1 < content.size()) content[at + 1] = std::numeric_limits<T>::max();
             check_overflow<Out>(offsets, content);
           }
-          // Sums on the way that do not fit, and ends that do.
+          // Intermediate sums do not fit, but final sums do.
           if constexpr (std::is_signed_v<T>) {
             for (std::size_t i = 0; i + 3 < content.size(); i += 4) {
               content[i] = content[i + 1] = std::numeric_limits<T>::max();
@@ -737,7 +741,7 @@ TEST(SegmentedReduce, NamesTheFirstBadList) {
       std::vector<std::int64_t> stops(offsets.begin() + 1, offsets.end());
       starts[at] = bad.start;
       stops[at] = bad.stop;
-      if (at + 2 < count) stops[at + 2] = kMost;  // another one after it
+      if (at + 2 < count) stops[at + 2] = kMost;  // another error after it
       for (const std::string& rung : steps()) {
         if (rung == "cpu.shares") continue;
         for (const int threads : {1, 3}) {
@@ -806,7 +810,7 @@ TEST(SegmentedReduce, SaysWhatIsWrong) {
     return tests::code_of([&] { segmented_reduce(par, offsets, content.data(), 3, out.data(), 0, add, valid); });
   };
   EXPECT_EQ(masked(std::vector<std::uint8_t>(2)), Code::unequal_lengths);
-  EXPECT_EQ(masked(std::vector<std::uint8_t>()), Code::unequal_lengths) << "a mask without an element is one";
+  EXPECT_EQ(masked(std::vector<std::uint8_t>()), Code::unequal_lengths) << "an empty mask is still a mask";
   EXPECT_EQ(masked(Mask::bytes(out.data(), 3)), Code::invalid_argument) << "out overlaps it";
   EXPECT_EQ(masked(Mask::bits(nullptr, 3)), Code::invalid_argument);
   EXPECT_EQ(tests::code_of([&] {

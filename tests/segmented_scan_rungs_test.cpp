@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/segmented_scan_rungs_test.cpp: every rung of the segmented-scan ladder against the reference: operators, types,
-// patterns of lists, bounds, nulls, in place, overflow, threads, instruction sets, and what calls refuse.
+// tests/segmented_scan_rungs_test.cpp: every rung of the segmented-scan ladder is compared with the reference. Cases:
+// operators, types, patterns of lists, bounds, nulls, in-place calls, overflow, threads, instruction sets, and what
+// calls refuse.
 #include "upsweep/segmented_scan.hpp"
 
 #include <gtest/gtest.h>
@@ -66,13 +67,13 @@ void scan_by(const Policy& policy, const Lists& lists, const In* content, std::i
   }
 }
 
-/// Every rung against the reference, apart and in place. What is in no list stays as it was.
+/// Compares every rung with the reference, out of place and in place. Elements in no list must not change.
 template <class Out, class In, class Op>
 void check(const Offsets& offsets, const std::vector<In>& content, Op op, Out init) {
   const std::int64_t n = std::ssize(content);
   for (const bool exclusive : {false, true}) {
     std::vector<Out> expected(content.size());
-    if (n > 0) std::memset(expected.data(), 0xA5, expected.size() * sizeof(Out));  // as Guarded is poisoned
+    if (n > 0) std::memset(expected.data(), 0xA5, expected.size() * sizeof(Out));  // Guarded has the same poison
     for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
       const std::int64_t first = offsets[i];
       expected_scan(content.data() + first, 0, offsets[i + 1] - first, op, init, exclusive, expected.data() + first);
@@ -133,8 +134,8 @@ TYPED_TEST(SegmentedScans, ByEveryOperatorMatchTheReference) {
   });
 }
 
-/// Sums without an initial value of lists that are all -0.0 but for some elements: of no elements 0.0, else the bits of what adds
-/// up the elements alone.
+/// Sums without an initial value, of lists that contain only -0.0, except some elements. Sums of no elements are 0.0;
+/// otherwise the bits must be those of adding only the elements.
 template <class T, class In>
 void check_sums_of_zeros() {
   Offsets offsets{0, 0};
@@ -144,7 +145,7 @@ void check_sums_of_zeros() {
     }
   }
   for (const std::int64_t length : {4096, 4097, 9000, 0, 9001}) offsets.push_back(offsets.back() + length);
-  // Small elements of a wider type are -0.0 once they are converted.
+  // Small elements of a wider type become -0.0 when they are converted.
   const In negative_zero = sizeof(T) < sizeof(In) ? static_cast<In>(-1e-300) : In{-0.0};
   std::vector<In> content(static_cast<std::size_t>(offsets.back()), negative_zero);
   for (std::size_t i = 60; i < content.size(); i += 97) content[i] = In{0.0};
@@ -265,7 +266,7 @@ TYPED_TEST(SegmentedScans, SkipNullElementsAndNullLists) {
         scan_by(policy, Lists(offsets).with_validity(is_list), content.data(), n, out.data(), add, T{2}, exclusive,
                 valid);
         for (std::size_t i = 0; i < is_list.size(); ++i) {
-          // Floats of longer lists are split: they are looked at below, as integers.
+          // Longer lists of floats are split: they are checked below, as integers.
           if (std::is_floating_point_v<T> && offsets[i + 1] - offsets[i] > reference::kSerialElements) continue;
           T total{2};
           for (auto j = static_cast<std::size_t>(offsets[i]); j < static_cast<std::size_t>(offsets[i + 1]); ++j) {

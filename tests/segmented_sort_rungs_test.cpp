@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/segmented_sort_rungs_test.cpp: every rung of sorts per list against the reference: types, lengths, patterns, order,
-// bounds, misalignment, threads, instruction sets, NaN and -0.0 by their bits, bad lists, and what calls refuse.
+// tests/segmented_sort_rungs_test.cpp: every rung of sorts per list is compared with the reference. Cases: types,
+// lengths, patterns, order, bounds, misalignment, threads, instruction sets, NaN and -0.0 by their bits, invalid lists,
+// and what calls refuse.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ using Offsets = std::vector<std::int64_t>;
 
 constexpr SortOptions kOrders[] = {{}, {.descending = true}, {.nan_first = true}, {true, true}};
 
-/// Elements with many equal ones; a part of the floats are NaN of several kinds, -0.0, 0.0 and infinite.
+/// Elements with many duplicates. Some floats are NaN of several kinds, -0.0, 0.0 and infinite.
 template <class T>
 std::vector<T> make_content(std::int64_t n, unsigned seed, bool is_odd = true) {
   std::mt19937_64 random(seed);
@@ -87,7 +88,7 @@ Expected<T> expected_of(const std::vector<T>& content, const Offsets& offsets, c
   return expected;
 }
 
-/// Whether the lists of `out`, each where it starts or one after the other, are what was expected, bit by bit.
+/// Whether the lists of `out`, each at its start or all adjacent, equal the expected ones, bit by bit.
 template <class T, class Out>
 bool is_right(const Expected<T>& expected, const std::vector<Out>& values, const Out* out, bool is_packed) {
   std::int64_t at = 0;
@@ -103,14 +104,14 @@ bool is_right(const Expected<T>& expected, const std::vector<Out>& values, const
   return true;
 }
 
-/// Elements outside all lists must be as they were.
+/// Elements outside all lists must not change.
 template <class Out>
 bool is_untouched(const Out* first, std::int64_t count) {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(first);
   return std::all_of(bytes, bytes + count * std::int64_t{sizeof(Out)}, [](unsigned char b) { return b == 0xA5; });
 }
 
-/// Lists one after the other: sorted, in place too, and their positions.
+/// Checks adjacent lists: sorted, also in place, and their positions.
 template <class T>
 void check_adjacent(const Policy& policy, const Lists& lists, const std::vector<T>& content,
                     const Expected<T>& expected, const SortOptions& order, std::int64_t misaligned = 0) {
@@ -157,7 +158,8 @@ class SortRungs : public testing::Test {};
 TYPED_TEST_SUITE(SortRungs, tests::ElementTypes);
 
 TYPED_TEST(SortRungs, EveryLength) {
-  // Around every row (8, 16, 32, 64), its parts, and blocks of long lists; each length at the end of memory too.
+  // Lengths around every row (8, 16, 32, 64), its parts, and blocks of long lists; each length also at the end of
+  // memory.
   Offsets offsets{3};
   std::mt19937 random(1);
   for (std::int64_t length = 0; length <= 140; ++length) {
@@ -235,7 +237,7 @@ class SortBounds : public testing::Test {};
 using BoundTypes = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
 TYPED_TEST_SUITE(SortBounds, BoundTypes);
 
-/// Some lists are null; their bounds may be anything.
+/// Some lists are null; their bounds may have any value.
 TYPED_TEST(SortBounds, NullListsAreEmptyAndNothingIsSaidOfThem) {
   constexpr std::int64_t kLists = 3000;
   std::mt19937 random(2);
@@ -296,7 +298,7 @@ TYPED_TEST(SortBounds, ListsAnywhereGoOneAfterTheOther) {
     const auto length =
         static_cast<std::int64_t>(i % 500 == 7 ? 1500 + random() % 3000 : random() % 80 * (random() % 2));
     const auto start = static_cast<std::int64_t>(random() % static_cast<unsigned>(5000 - length + 1));
-    const std::int64_t anywhere = std::is_signed_v<TypeParam> && i % 2 == 0 ? -5 : 1 << 30;  // of an empty list
+    const std::int64_t anywhere = std::is_signed_v<TypeParam> && i % 2 == 0 ? -5 : 1 << 30;  // start of an empty list
     starts.push_back(static_cast<TypeParam>(length == 0 ? anywhere : start));
     stops.push_back(static_cast<TypeParam>(length == 0 ? anywhere : start + length));
     expected.add(content, start, length, {.descending = true});
@@ -445,7 +447,7 @@ TEST(SortApi, NothingAtAllAndBooleans) {
 }
 
 TEST(SortErrors, OutputsThatOverlapTheBounds) {
-  // As many lists as a plan takes in several units, with their bounds where the output goes.
+  // Enough lists for several work units of a plan, with their bounds in the memory of the output.
   constexpr std::int64_t kElements = 15'000;
   const std::vector<std::int64_t> content(kElements, std::int64_t{1} << 45);
   Offsets offsets(kElements + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/select_rungs_test.cpp: every rung of the select ladder against the reference: patterns of lists, types, sizes, masks,
-// misalignment, threads, instruction sets and errors.
+// tests/select_rungs_test.cpp: every rung of the select ladder is compared with the reference. Cases: patterns of
+// lists, types, sizes, masks, misalignment, threads, instruction sets and errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ constexpr Pattern kPatterns[] = {Pattern::poisson,   Pattern::fixed3,    Pattern
                                  Pattern::fixed1000, Pattern::zero_to_4, Pattern::empty,
                                  Pattern::one,       Pattern::giants,    Pattern::pareto};
 constexpr unsigned kShares[] = {0, 1, 50, 90, 100};
-// Around a group of a register (4 to 16), a word of marks (64), a block of marks (2^16), and several of these.
+// Sizes around a group of a register (4 to 16), a word of marks (64), a block of marks (2^16), and several of these.
 constexpr std::int64_t kSizes[] = {0,   1,   2,   7,    8,    9,     15,    16,    17,    63,     64,    65,
                                    127, 128, 129, 1000, 4097, 65535, 65536, 65537, 65600, 131072, 200001};
 constexpr std::int64_t kFewSizes[] = {0, 1, 8, 63, 64, 65, 1000, 65537};
@@ -58,7 +58,7 @@ auto selecting(const Policy& policy) {
       };
 }
 
-/// By every rung, and by the one that the API chooses.
+/// Checks every rung, and the API's choice.
 template <class T, class E>
 void check_rungs(const Policy& policy, const Selection& given, bool by_offsets, std::int64_t first_bit,
                  std::int64_t misaligned = 0) {
@@ -98,7 +98,7 @@ TYPED_TEST(SelectRungs, EveryPatternSizeAndShareMatchesTheReference) {
   for (const Pattern pattern : kPatterns) {
     for (const std::int64_t n : sizes(tests::kSanitized || sizeof(TypeParam) == 4)) {
       for (const unsigned share : kShares) {
-        // Element sizes, bitmaps and what lies around the lists take turns.
+        // Element sizes, bitmaps, and the content around the lists vary from case to case.
         const int bytes = 1 << (turn % 5);
         const std::int64_t first_bit = turn % 3 == 0 ? turn % 11 : -1;
         const Selection given = adjacent_lists(pattern, n, share, turn % 4 == 0 ? turn % 77 : 0, turn % 2 * 5);
@@ -114,7 +114,7 @@ TYPED_TEST(SelectRungs, ListsInAnyOrderMatchTheReference) {
   std::int64_t turn = 0;
   for (const Pattern pattern : kPatterns) {
     for (const std::int64_t n : {1, 9, 64, 1000, 70001}) {
-      // Twice the lists of everything, or the giants, are enough.
+      // For a single long list, or giants, two cases are enough.
       for (const bool nulls : {false, true}) {
         const Selection given = shuffled(adjacent_lists(pattern, n, kShares[turn % 5], 3, 5), nulls);
         SCOPED_TRACE(testing::Message() << pattern_name(pattern) << " n " << n << " nulls " << nulls);
@@ -157,7 +157,7 @@ TEST(SelectRungs, EveryInstructionSetThreadCountAndAlignmentMatchesTheReference)
 }
 
 TEST(SelectRungs, EveryElementAloneIsKept) {
-  // No lane, word or block border is lost, and every bit of a bitmap is the right one's.
+  // No lane, word or block border is lost, and every bit of a bitmap belongs to the right element.
   const std::int64_t n = 300;
   for (std::int64_t kept = 0; kept < n; ++kept) {
     Selection given = adjacent_lists(Pattern::zero_to_4, n, 0);
@@ -217,7 +217,7 @@ TEST(SelectRungs, ArraysWithoutListsAreCompacted) {
 
 // -------------------------------------------------------------------------------------------------------------- errors
 
-/// By every rung, with columns and by counting alone.
+/// Checks every rung, with columns and with only counting.
 void expect_failure(const Lists& lists, const Mask& mask, const Failure& expected, const std::string& what) {
   for (const RungInfo& rung : tests::cpu_rungs("select")) {
     for (const int threads : {1, 3}) {
@@ -250,13 +250,13 @@ TEST(SelectErrors, NameTheFirstBadList) {
       expect_failure(offsets, mask.view(), {Code::stop_past_end, bad}, "past the end");
       offsets = good;
       offsets[at + 1] = std::numeric_limits<std::int64_t>::max();
-      offsets.back() = -1;  // the last list is bad as well
+      offsets.back() = -1;  // the last list is also invalid
       expect_failure(offsets, mask.view(),
                      {at + 1 == offsets.size() - 1 ? Code::stop_before_start : Code::stop_past_end, bad}, "two");
       offsets = good;
       offsets[0] = -5;
       expect_failure(offsets, mask.view(), {Code::negative_start, 0}, "negative");
-      // The same as starts and stops.
+      // The same lists by starts and stops.
       std::vector<std::int64_t> starts(good.begin(), good.end() - 1);
       std::vector<std::int64_t> stops(good.begin() + 1, good.end());
       stops[at] = starts[at] - 1;
@@ -310,7 +310,7 @@ TEST(SelectErrors, OutputsOfTooSmallCapacityAreNotOverrun) {
             << rung.id;
         EXPECT_EQ(failure_of([&] { select(policy, mask.view(), column.view(), other.view()); }), expected) << rung.id;
         EXPECT_TRUE(column.intact() && other.intact()) << rung.id;
-        // A bad list comes first.
+        // An invalid list is reported first.
         std::vector<std::int64_t> bad = offsets;
         bad.back() = n + 1;
         EXPECT_EQ(failure_of([&] { select(policy, bad, mask.view(), out, other.view()); }),
@@ -366,10 +366,10 @@ TEST(SelectApi, PicksByLengthOnly) {
   }
 }
 
-// -------------------------------------------------------------------------------- outputs that are made when it is known how long
+// --------------------------------------------------------------------- outputs that are made when it is known how long
 
-/// A selection of int64 whose output a function of its length makes; `clears`: the function clears the mask, which is then not read
-/// again.
+/// A selection of int64 whose output is allocated by a function of its length. `clears`: the function clears the mask,
+/// which must not be read again afterwards.
 struct MadeOutput {
   MadeOutput(const Selection& given, bool has_lists, bool clears = false)
       : mask(given.mask.begin(), given.mask.end()), content(given.mask.size()), offsets(given.starts.size() + 1) {
@@ -398,7 +398,7 @@ struct MadeOutput {
   int times = 0;
 };
 
-/// What they must come to: without lists they are as one.
+/// Checks the output; without lists the array is treated as one list.
 void check_made_output(const Selection& given, bool has_lists, const Policy& policy) {
   Selection as_one = given;
   if (!has_lists) {
@@ -444,7 +444,7 @@ TEST(SelectRungs, MarksOfAdjacentListsAreKeptWhileOutputsAreMade) {
   (void)detail::run_select(par.with_rung("cpu.compress"), made.call);
   EXPECT_EQ(made.offsets, given.expected().offsets);
   EXPECT_EQ(std::ssize(made.out), made.offsets.back());
-  // Lists without elements lie anywhere; outputs are made nevertheless.
+  // Empty lists may have any position; the outputs are still allocated.
   const std::vector<std::int64_t> far{100, 100};
   made.call.lists = Lists(far);
   (void)detail::run_select(par.with_rung("cpu.compress"), made.call);
@@ -466,7 +466,7 @@ TEST(SelectRungs, OutputsThatCannotBeMadeEndTheCall) {
       short_one.column.capacity = kept - 1;
     };
     EXPECT_EQ(code_of([&] { detail::run_select(policy, short_one.call); }), Code::unequal_lengths) << rung.id;
-    // The mask has changed when the call counts again, to say what is too small.
+    // The mask has changed when the call counts again to report what is too small.
     MadeOutput changed(given, true);
     changed.call.allocate_outputs = [&](std::int64_t kept) {
       std::fill(changed.mask.begin(), changed.mask.end(), std::uint8_t{0});
@@ -476,7 +476,7 @@ TEST(SelectRungs, OutputsThatCannotBeMadeEndTheCall) {
     };
     tests::expect_error(Code::invalid_argument, "the mask changed while the call ran",
                         [&] { detail::run_select(policy, changed.call); });
-    // A bad list comes first.
+    // An invalid list is reported first.
     Selection bad = given;
     bad.stops[3] = given.content() + 1;
     MadeOutput of_bad(bad, true);

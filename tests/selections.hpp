@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/selections.hpp: lists, masks and content to select from, what must be kept, and the check of what was.
+// tests/selections.hpp: lists, masks and content to select from, the expected result, and the check of the actual one.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace upsweep::tests {
 
-/// Lists, as starts and stops, in some content; and which of it is kept.
+/// Lists, as starts and stops, in some content, and a mask of the kept elements.
 struct Selection {
   std::vector<std::int64_t> starts;
   std::vector<std::int64_t> stops;
@@ -32,7 +32,7 @@ struct Selection {
   }
 };
 
-/// So many of a hundred, at random.
+/// Marks `share` percent of the elements at random.
 inline std::vector<bool> make_mask(std::int64_t n, unsigned share, unsigned seed = 1) {
   std::mt19937_64 random(seed);
   std::vector<bool> mask(static_cast<std::size_t>(n));
@@ -40,8 +40,8 @@ inline std::vector<bool> make_mask(std::int64_t n, unsigned share, unsigned seed
   return mask;
 }
 
-/// Lists one after the other, of so many elements (of empty lists: as many lists), `before` elements of content before the
-/// first one and `after` after the last.
+/// Adjacent lists with n elements in total (for empty lists: n lists). `before` elements of content precede the first
+/// list and `after` elements follow the last.
 inline Selection adjacent_lists(upsweep::ListPattern pattern, std::int64_t n, unsigned share, std::int64_t before = 0,
                                 std::int64_t after = 0) {
   const std::vector<std::int64_t> offsets = generated_offsets(pattern, n);
@@ -54,7 +54,7 @@ inline Selection adjacent_lists(upsweep::ListPattern pattern, std::int64_t n, un
   return given;
 }
 
-/// The same lists in another order, some of them twice, some not at all; `nulls`: a fifth is null.
+/// The same lists in another order; some occur twice, some not at all. `nulls`: a fifth of them is null.
 inline Selection shuffled(Selection given, bool nulls, unsigned seed = 1) {
   std::mt19937_64 random(seed);
   const Selection old = given;
@@ -67,29 +67,29 @@ inline Selection shuffled(Selection given, bool nulls, unsigned seed = 1) {
   for (std::size_t i = 0; i < old.starts.size(); ++i) {
     given.valid.push_back(random() % 5 != 0);
     if (given.valid.back() || random() % 2 == 0) continue;
-    given.starts[i] = 1'000'000'000;  // are not looked at
+    given.starts[i] = 1'000'000'000;  // must not be read
     given.stops[i] = -7;
   }
   return given;
 }
 
-/// Lists of indices into lists, and what a take by them comes to.
+/// Lists of indices into lists, and the result of a take by them.
 struct JaggedTake {
   Selection lists;
-  Selection index_lists;  ///< its mask has as many elements as there are indices
+  Selection index_lists;  ///< its mask has one element per index
   std::vector<std::int64_t> indices;
   std::vector<std::int64_t> positions;
   std::vector<std::int64_t> offsets{0};
 };
 
-/// Index lists of a pattern, in order or not, of lists of up to 5 elements, by a plain loop.
+/// Makes index lists of a pattern, in order or not, into lists of up to 5 elements, by a plain loop.
 inline JaggedTake make_jagged_take(upsweep::ListPattern pattern, std::int64_t n, bool in_order) {
   std::mt19937_64 random(static_cast<unsigned>(n));
   JaggedTake made;
   made.index_lists = adjacent_lists(pattern, n, 0, 2, 3);
   made.indices.resize(static_cast<std::size_t>(made.index_lists.content()), 1'000'000);
   if (!in_order) {
-    // Each once, as overlapping ones would need indices that fit several lists.
+    // Each list once: overlapping lists would need indices that are valid for several lists.
     const Selection old = made.index_lists;
     for (std::size_t i = 0; i < old.starts.size(); ++i) {
       made.index_lists.starts[i] = old.starts[old.starts.size() - 1 - i];
@@ -114,7 +114,8 @@ inline JaggedTake make_jagged_take(upsweep::ListPattern pattern, std::int64_t n,
   return made;
 }
 
-/// Booleans as bytes, some of them of other values than 1, or from a bit on; with no byte more than they need.
+/// Booleans as bytes, some of them with values other than 1, or as bits from a given bit on. The allocation has exactly
+/// the required number of bytes.
 class GivenMask {
  public:
   explicit GivenMask(const std::vector<bool>& booleans, std::int64_t first_bit = -1)
@@ -174,7 +175,7 @@ class GuardedColumn {
 
   [[nodiscard]] SelectColumn view() { return {content_.data(), n_, out_.data(), capacity_}; }
 
-  /// What is wrong with the output, from element `first` on, or nothing.
+  /// Returns the error in the output, from element `first` on, or an empty string.
   [[nodiscard]] std::string complaint(const std::vector<std::int64_t>& positions, std::int64_t first = 0) {
     if (!out_.intact()) return "something was written around the output";
     if (!content_.intact()) return "something was written around the content";
@@ -196,8 +197,8 @@ class GuardedColumn {
   std::int64_t capacity_;
 };
 
-/// A selection by lists with columns of two types: select(lists, mask, out_offsets, columns) is the call, or a mutant of it.
-/// What is wrong with what it leaves, or nothing. T: of the bounds. E: of elements.
+/// Runs a selection by lists with columns of two types: select(lists, mask, out_offsets, columns) is the call, or a
+/// mutant of it. Returns the error in its result, or an empty string. T: type of the bounds. E: type of the elements.
 template <class T, class E, class Select>
 std::string complaint(const Selection& given, bool by_offsets, std::int64_t first_bit, std::int64_t misaligned,
                       const Select& select) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/shards.hpp: groups of the GPUs that there are, or of one that is several members, and how arrays are split into shards.
+// tests/shards.hpp: groups of all GPUs, or of one GPU that is several members, and splits of arrays into shards.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,7 +18,7 @@
 
 namespace upsweep::tests {
 
-/// The devices of a group's members, and whether these read each other's memory.
+/// The devices of a group's members, and whether they can access each other's memory.
 struct Members {
   std::vector<int> devices;
   gpu::PeerAccess access;
@@ -41,7 +41,7 @@ inline std::vector<Members> all_members() {
   return all;
 }
 
-/// A group with streams of its own. Device 0 is current afterwards.
+/// A group with separate streams. Device 0 is current afterwards.
 class OwnGroup {
  public:
   explicit OwnGroup(const Members& members) : group_(make(members)) {}
@@ -63,8 +63,8 @@ class OwnGroup {
   gpu::Group group_;
 };
 
-/// Some splits of n elements for so many members: equal, all to the first, all to the last, anywhere, and with shards between that
-/// are empty.
+/// Returns several splits of n elements for this number of members. Splits are equal, all to the first, all to the
+/// last, random, and with empty shards in between.
 inline std::vector<std::vector<std::int64_t>> cuts(std::int64_t n, int members) {
   const auto size = static_cast<std::size_t>(members) + 1;
   std::vector<std::vector<std::int64_t>> all(4, std::vector<std::int64_t>(size));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sixteen.hpp: elements of 16 bytes, the largest that are moved.
+// tests/sixteen.hpp: elements of 16 bytes, the largest size that can be moved.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/sparse.hpp: arrays of zeros that take memory only where they are written.
+// tests/sparse.hpp: arrays of zeros that only use memory for pages that are written.
 #pragma once
 
 #include <sys/mman.h>
@@ -10,7 +10,8 @@
 
 namespace upsweep::tests {
 
-/// Zeros, of which only what is written takes memory. The system gives them out where there is less: cpu::Pages it refuses.
+/// Zeros, which only use memory for pages that are written. The system provides more of them than there is memory;
+/// cpu::Pages would refuse.
 template <class T>
 class Sparse {
  public:
@@ -18,7 +19,7 @@ class Sparse {
       : bytes_(static_cast<std::size_t>(count) * sizeof(T)),
         memory_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
     if (memory_ == MAP_FAILED) throw std::bad_alloc();
-    (void)madvise(memory_, bytes_, MADV_HUGEPAGE);  // of which one page of zeros is read, too
+    (void)madvise(memory_, bytes_, MADV_HUGEPAGE);  // a huge page of zeros is also used for reads
   }
   ~Sparse() { munmap(memory_, bytes_); }
   Sparse(const Sparse&) = delete;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/spill_test.cpp: GROUP BY past its memory: the same answer by way of a temporary file, cell by cell, and what can go wrong there.
+// tests/spill_test.cpp: GROUP BY with more groups than its memory holds: the same answer through a temporary file, cell
+// by cell, and errors of that file.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -43,19 +44,19 @@ using Longs = std::vector<std::int64_t>;
 constexpr std::size_t kRows = tests::kSanitized ? 70'000 : 150'000;
 constexpr std::int64_t kEnough = std::int64_t{8} << 30;
 
-/// So little that every partition goes to the file, and is divided there.
+/// So small that every partition is written to the file, and is divided there.
 constexpr std::int64_t kNothing = 1;
-/// So little that some partitions do.
+/// So small that some partitions are written.
 constexpr std::int64_t kSome = tests::kSanitized ? 23 << 20 : 24 << 20;
 
 QueryMemory memory_of(std::int64_t group_bytes, const std::string& folder = {}) {
   return {.bytes = kEnough, .group_bytes = group_bytes, .spill_folder = folder};
 }
 
-/// Rows of every type; keys by which all rows are groups of their own, or most, or few.
+/// Rows of every type. For some keys all rows are different groups, for others most rows or few.
 struct Rows {
-  Longs own;   ///< each once
-  Longs many;  ///< some hundred thousand, far from each other
+  Longs own;   ///< all different
+  Longs many;  ///< some hundred thousand values, far from each other
   Longs few;
   Longs runs;  ///< ascending
   Longs x;
@@ -116,7 +117,7 @@ class Spill : public testing::Test {
   static Answer run(const std::string& sql, int threads, const QueryMemory& memory) {
     return Query(sql, *made_table).run(par.with_threads(threads), *made_table, {}, memory);
   }
-  /// The error of a query, which must have one.
+  /// Returns the error of a query, which must fail.
   static Error error_of(const std::string& sql, int threads, const QueryMemory& memory) {
     try {
       (void)run(sql, threads, memory);
@@ -133,7 +134,7 @@ class Spill : public testing::Test {
 Rows* Spill::made_rows = nullptr;
 MemoryTable* Spill::made_table = nullptr;
 
-/// The answer has those rows of the other one.
+/// Checks that the answer has the rows `order` of the expected answer.
 void expect_rows(const Answer& expected, const std::vector<std::size_t>& order, const Answer& answer,
                  const std::string& what) {
   ASSERT_EQ(answer.rows.size(), order.size()) << what;
@@ -201,7 +202,7 @@ TEST_F(Spill, GivesTheSameAnswer) {
 }
 
 TEST_F(Spill, WritesSomePartsAndKeepsOthers) {
-  // By one thread: how much several write depends on which of them is where.
+  // On one thread: the number of bytes that several threads write depends on their timing.
   const std::string sql = "SELECT own, SUM(x), SUM(f), COUNT(*), MIN(x), MAX(x) FROM t GROUP BY own ORDER BY 2 LIMIT 9";
   const std::int64_t all = run(sql, 1, memory_of(kNothing)).bytes_spilled;
   const std::int64_t some = run(sql, 1, memory_of(kSome)).bytes_spilled;
@@ -241,7 +242,7 @@ TEST_F(Spill, OrdersAndCutsOffAsEver) {
   }
 }
 
-/// The first rows are those of all rows, by a plain sort.
+/// The first rows must be those of a plain sort of all rows.
 TEST_F(Spill, LimitTakesTheFirstOfAllRows) {
   const std::string sql = "SELECT many, SUM(f), COUNT(*) FROM t GROUP BY many ";
   const Answer all = run(sql, 1, {});
@@ -264,7 +265,7 @@ TEST_F(Spill, LimitTakesTheFirstOfAllRows) {
 }
 
 TEST_F(Spill, ReportsTheFirstGroupThatFails) {
-  // The group in the middle divides by zero, and some after it.
+  // The group in the middle divides by zero, and so do some later ones.
   const std::size_t half = kRows / 2;
   for (const char* const end : {"", " ORDER BY 1 LIMIT 3"}) {
     const std::string sql = "SELECT own, 1 / (CASE WHEN own = " + std::to_string(made_rows->own[half]) +
@@ -280,7 +281,7 @@ TEST_F(Spill, ReportsTheFirstGroupThatFails) {
             << error.what();
       }
     }
-    // Only the rows that are given out are computed, where nothing is ordered.
+    // Without ORDER BY, only the rows that the answer contains are computed.
     EXPECT_EQ(run(sql.substr(0, sql.find(" ORDER")) + " LIMIT 5", 2, memory_of(kNothing)).rows.size(), 5U);
   }
 }
@@ -300,8 +301,8 @@ TEST_F(Spill, RefusesAnAnswerThatMemoryDoesNotHold) {
 }
 
 TEST_F(Spill, AnswersOfTextTakeWhatMemoryThereIs) {
-  // Where there is not enough memory for all rows beside all groups, rows are made partition by partition, while groups
-  // are given back.
+  // If memory cannot hold all rows in addition to all groups, rows are made partition by partition, and groups are
+  // freed at the same time.
   std::vector<std::string> texts;
   std::vector<std::int32_t> entries;
   for (std::int32_t i = 0; i < 20'000; ++i) {
@@ -342,7 +343,7 @@ TEST_F(Spill, NamesAFolderThatIsNone) {
   const std::string file = (folder.path() / "file").string();
   ::close(::creat(file.c_str(), 0600));
   for (const std::string& name : {(folder.path() / "missing").string(), file}) {
-    // A folder that somebody names must be one, whether it is needed or not.
+    // A folder that the user names must exist, even if it is not needed.
     for (const std::int64_t bytes : {kNothing, kEnough}) {
       const Error error = error_of(kOwn, 2, memory_of(bytes, name));
       EXPECT_EQ(error.code(), Code::not_found);
@@ -350,7 +351,7 @@ TEST_F(Spill, NamesAFolderThatIsNone) {
       EXPECT_NE(std::string(error.what()).find("spill_folder"), std::string::npos) << error.what();
     }
   }
-  const Error error = error_of(kOwn, 2, memory_of(kNothing, "/sys"));  // where not even root makes files
+  const Error error = error_of(kOwn, 2, memory_of(kNothing, "/sys"));  // where even root cannot create files
   EXPECT_EQ(error.code(), Code::unwritable) << error.what();
 }
 
@@ -372,7 +373,7 @@ TEST_F(Spill, EndsWhereProgressThrows) {
   const tests::TemporaryFolder folder;
   int calls_at_the_end = 0;
   const QueryProgress progress = [&](std::int64_t rows) {
-    // The first such call is that of the last chunk; others come while partitions are read again.
+    // The first such call is that of the last chunk; later ones are made while partitions are read again.
     if (rows == static_cast<std::int64_t>(kRows) && ++calls_at_the_end >= 3) throw Error(Code::interrupted, "enough");
   };
   const Query query(kOwn, *made_table);
@@ -383,11 +384,11 @@ TEST_F(Spill, EndsWhereProgressThrows) {
     EXPECT_EQ(error.code(), Code::interrupted);
   }
   EXPECT_GE(calls_at_the_end, 3);
-  EXPECT_LE(calls_at_the_end, 4);  // one more by the other thread, if it comes there before it hears of the first
+  EXPECT_LE(calls_at_the_end, 4);  // the other thread may make one more call before it sees the error
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-/// A limit of the process, which write() keeps as it does a full disk.
+/// A limit of the process, which makes write() fail as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -407,7 +408,7 @@ class FileSizeLimit {
 TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
   const tests::TemporaryFolder folder;
   const std::string name = folder.path().string();
-  // So many sums that a partition takes more memory than any thread may use, even under a sanitizer: it is divided.
+  // With these sums a partition needs more memory than any thread may use, even under a sanitizer: it is divided.
   std::string sums = "SELECT own";
   for (int i = 0; i < 16; ++i) sums += ", SUM(x - " + std::to_string(i) + ")";
   sums += " FROM t GROUP BY own ORDER BY 2 LIMIT 3";
@@ -433,8 +434,8 @@ TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
     }
     {
       SCOPED_TRACE("while a part is divided");
-      // How much is written depends on which thread is where, so the disk is full from a call that comes while
-      // partitions are read again: the first of these calls is that of the last chunk.
+      // The number of written bytes depends on the threads' timing. So the disk becomes full at a call that is made
+      // while partitions are read again. The first of these calls is that of the last chunk.
       std::optional<FileSizeLimit> limit;
       int calls_at_the_end = 0;
       require_disk_full(threads, [&](std::int64_t rows) {
@@ -446,7 +447,7 @@ TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-// ------------------------------------------------------------------------------------------------------------ partitions, alone
+// --------------------------------------------------------------------------------------------------- partitions, alone
 
 struct Bound {
   MemoryTable table;
@@ -459,7 +460,7 @@ struct Bound {
   }
 };
 
-/// Groups of a piece: keys and what they come to.
+/// The groups of a chunk: keys and their states.
 query::Groups groups_of(const Bound& bound, std::span<const std::int64_t> keys, double value) {
   query::Groups groups(bound.plan);
   for (const std::int64_t key : keys) {
@@ -473,13 +474,13 @@ query::Groups groups_of(const Bound& bound, std::span<const std::int64_t> keys, 
   return groups;
 }
 
-/// In another order these have another sum.
+/// In another order the sum of these values differs.
 double value_of(int piece) {
   constexpr double kValues[] = {1e16, 1.0, -9e15, 0.3, 7.7e15};
   return kValues[piece % std::ssize(kValues)];
 }
 
-/// Totals of pieces, each of which has all of the keys.
+/// Totals of chunks, each of which contains all of the keys.
 std::unique_ptr<query::Totals> totals_of(const Bound& bound, const Longs& keys, int pieces, std::int64_t most_bytes,
                                          const std::string& folder) {
   auto totals = std::make_unique<query::Totals>(bound.plan, most_bytes, folder);
@@ -504,7 +505,7 @@ TEST(SpilledPartitions, AreMergedInTheOrderOfTheirPieces) {
   constexpr int kPieces = 23;
   double expected = 0;
   for (int piece = 0; piece < kPieces; ++piece) expected += value_of(piece);
-  // In another order it would be another sum, or the test would not see it.
+  // The sum in another order must differ, otherwise the test would not detect the order.
   double turned = 0;
   for (int piece = kPieces - 1; piece >= 0; --piece) turned += value_of(piece);
   ASSERT_NE(expected, turned);
@@ -518,7 +519,7 @@ TEST(SpilledPartitions, AreMergedInTheOrderOfTheirPieces) {
                            [&](const query::Groups& groups, std::span<const std::uint64_t> first) {
                              count += groups.count();
                              for (std::int64_t g = 0; g < groups.count(); ++g) {
-                               // All are in the first piece, by its order.
+                               // All groups are in the first chunk, in its order.
                                const auto at = first[static_cast<std::size_t>(g)];
                                const bool is_right = groups.state(g, 0).real() == expected &&
                                                      groups.state(g, 0).count == kPieces &&
@@ -536,7 +537,7 @@ TEST(SpilledPartitions, AreMergedInTheOrderOfTheirPieces) {
   }
 }
 
-/// The last group of each piece is the first of the next one, too.
+/// The last group of each chunk is also the first of the next one.
 TEST(SpilledPartitions, OfPiecesThatAscend) {
   const Bound bound("SELECT k, SUM(f) FROM t GROUP BY k");
   const Longs keys = some_keys(20'001);
@@ -605,12 +606,12 @@ TEST(SpilledPartitions, AreDividedUntilTheyFit) {
                           {});
     EXPECT_EQ(all, count);
     EXPECT_EQ(std::ssize(seen), count);
-    EXPECT_LT(largest, 4000);  // a 64th of all would be 6,250 at least
+    EXPECT_LT(largest, 4000);  // a 64th of all would be at least 6,250
     EXPECT_EQ(totals.bytes() < (1 << 20), true);
   }
 }
 
-/// The descriptor of the file that has no name any more in that folder.
+/// Returns the descriptor of the file in this folder that has been unlinked.
 int descriptor_in(const std::string& folder) {
   for (int fd = 3; fd < 1024; ++fd) {
     char target[4096];
@@ -626,7 +627,7 @@ TEST(SpilledPartitions, ThatHaveChangedOrAreCutOffAreErrors) {
   const auto use_after = [&](const auto& damage) {
     const tests::TemporaryFolder folder;
     const auto totals = totals_of(bound, keys, 5, kNothing, folder.path());
-    // What is still in memory is written when the partitions are first used.
+    // Groups that are still in memory are written when the partitions are first used.
     (void)totals->use_partitions(1, [](const query::Groups&, std::span<const std::uint64_t>) {}, {});
     const int fd = descriptor_in(folder.path());
     ASSERT_GE(fd, 0);
@@ -651,7 +652,7 @@ TEST(SpilledPartitions, ThatHaveChangedOrAreCutOffAreErrors) {
   }
 }
 
-// --------------------------------------------------------------------------------------------------------- encoded groups
+// ------------------------------------------------------------------------------------------------------ encoded groups
 
 TEST(EncodedGroups, KeepEveryValue) {
   const Bound bound(
@@ -712,7 +713,7 @@ TEST(EncodedGroups, KeepEveryValue) {
     ASSERT_GT(taken, 0U);
     at += taken;
   }
-  EXPECT_EQ(batches, 4);  // the long text ends one
+  EXPECT_EQ(batches, 4);  // the long string ends one
   ASSERT_EQ(read.count(), groups.count());
   EXPECT_EQ(read_first, first);
   for (std::int64_t g = 0; g < groups.count(); ++g) {
@@ -737,7 +738,7 @@ TEST(EncodedGroups, KeepEveryValue) {
       }
     }
   }
-  // Bytes that end too early, or are others, are none.
+  // Bytes that end too early, or were changed, contain no groups.
   query::Groups none(bound.plan);
   read_first.clear();
   for (const std::size_t end : {std::size_t{0}, std::size_t{5}, std::size_t{100}}) {
@@ -779,10 +780,10 @@ TEST(EncodedGroups, HaveNoValuesThatTheirPlanCannotHave) {
   EXPECT_FALSE(is_read([](auto&, auto*, auto* nulls, auto*) { nulls[1] = 1; })) << "NULL, and a value";
   EXPECT_FALSE(is_read([](auto&, auto*, auto* nulls, auto*) { nulls[0] = 1; })) << "NULL, and a text";
   EXPECT_FALSE(is_read([](auto&, auto* key, auto*, auto*) { key[0] = Int128{16} << 120; })) << "16 letters";
-  EXPECT_FALSE(is_read([](auto&, auto* key, auto*, auto*) { key[0] = Int128{1} << 8; })) << "letters past the end";
+  EXPECT_FALSE(is_read([](auto&, auto* key, auto*, auto*) { key[0] = Int128{1} << 8; })) << "letters after the end";
   EXPECT_FALSE(is_read([](auto& groups, auto* key, auto*, auto*) {
     key[0] = query::long_string_key(groups.append_string("15 letters here"));
-  })) << "a short text outside of its key";
+  })) << "a short string outside its key";
   EXPECT_FALSE(is_read([](auto&, auto*, auto*, auto* states) { states[2].count = -1; })) << "a count";
   const auto no_rows = [](auto&, auto*, auto*, auto* states) { states[0].count = states[3].count = 0; };
   EXPECT_TRUE(is_read(no_rows));
@@ -815,7 +816,7 @@ TEST(EncodedGroups, MayHaveAnyBytes) {
   int taken = 0;
   int refused = 0;
   for (int round = 0; round < 20'000; ++round) {
-    // Of its own memory, so that sanitizers see what is read past its end.
+    // In a separate allocation, so that sanitizers detect reads past its end.
     auto changed = std::make_unique<std::byte[]>(size + query::kAfterBatches);
     std::copy_n(bytes.begin(), size, changed.get());
     const std::uint64_t changes = 1 + random() % 3;
@@ -867,11 +868,11 @@ TEST(EncodedGroups, OfACarryHaveEachGroupOnceAndAsManyAsItSays) {
   ASSERT_NE(at, std::string::npos);
   for (const std::int64_t wrong : {std::int64_t{9999}, std::int64_t{10'001}, std::int64_t{1} << 30, std::int64_t{-1}}) {
     std::memcpy(bytes.data() + at, &wrong, sizeof wrong);
-    EXPECT_NE(outcome(bytes).find("no carry"), std::string::npos) << wrong;
+    EXPECT_NE(outcome(bytes).find("not a carry"), std::string::npos) << wrong;
   }
   const Int128 again = 7;
   groups.append(&again, &not_null);
-  EXPECT_NE(outcome(query::to_bytes(bound.plan, groups)).find("a group comes twice"), std::string::npos);
+  EXPECT_NE(outcome(query::to_bytes(bound.plan, groups)).find("a group occurs twice"), std::string::npos);
 }
 
 TEST(EncodedGroups, AreSmall) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/stress_test.cpp: scans, reductions, offsets, filtered and subset sums on eight threads that share one core.
 //
-// Every rung of theirs; of subset sums the wavefront. Each thread is held up now and then, as by a host that takes a core away.
-// A call must end, with the same bits as on one thread. Not queries, whose threads wait for each other at locks only.
+// Every rung of these ladders; for subset sums the wavefront. Each thread is delayed from time to time, as by a host
+// that takes a core away. A call must end, with the same bits as on one thread. Queries are not tested: their threads
+// only wait for each other at locks.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -32,7 +33,7 @@
 #include "upsweep/subset_sum.hpp"
 #include "workers.hpp"
 
-// The library is to have eight cores, whatever there is here: these are in place of the C library's and its own.
+// The library must see eight cores on any machine: these functions replace those of the C library and its own.
 extern "C" int sched_getaffinity(pid_t, std::size_t bytes, cpu_set_t* mask) noexcept {
   CPU_ZERO_S(bytes, mask);
   for (std::size_t core = 0; core < 8; ++core) CPU_SET_S(core, bytes, mask);
@@ -43,7 +44,7 @@ int upsweep::quota_cores(const std::filesystem::path&) noexcept { return INT_MAX
 namespace upsweep {
 namespace {
 
-/// Does it again and again for a while.
+/// Repeats `act` for a while.
 template <class Act>
 void for_a_while(Act act) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
@@ -56,12 +57,12 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-/// Elements that eight workers share.
+/// The number of elements that eight workers share.
 template <class T>
 constexpr std::int64_t kElements = tests::elements_for(8, sizeof(T)) + 7;
 constexpr std::int64_t kCount = kElements<std::int32_t>;
 
-/// Scans of all kinds by every rung that gives the same bits always.
+/// Checks scans of all kinds with every rung whose bits are always the same.
 template <class T, class Op>
 void stress_scans(const std::vector<T>& in, Op op, Overflow overflow) {
   const tests::Disturbance disturbance;
@@ -78,7 +79,7 @@ void stress_scans(const std::vector<T>& in, Op op, Overflow overflow) {
       EXPECT_EQ(scan(policy, in, out), Code::ok) << rung.id;
       EXPECT_TRUE(same_bits(out, expected)) << rung.id;
       out = in;
-      const Code in_place = scan(policy, out, out);  // not every rung checks in place
+      const Code in_place = scan(policy, out, out);  // not every rung can check overflow in place
       EXPECT_TRUE(in_place == Code::unsupported || same_bits(out, expected)) << rung.id << " in place";
     });
   }
@@ -173,8 +174,9 @@ struct Bitmap {
 
 TEST(Stress, SubsetSums) {
   const tests::Disturbance disturbance;
-  // Many small items fill tiles up. Few large ones leave three sums of four out, so that nothing fills up, threads do several
-  // passes in which they wait for their neighbours only, and an item that is added twice to a word shows.
+  // Many small items fill tiles. With few large ones, three of four sums are not reached, so that no tile becomes full.
+  // Then threads execute several passes in which they only wait for the adjacent threads. An item that is added twice
+  // to a word is detected.
   constexpr Bitmap kFull{500, 20000, std::int64_t{1} << 23};
   constexpr Bitmap kSparse{24, std::int64_t{1} << 22, 50000000};
   const Policy policy = par.with_rung("cpu.bits_simd");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/subset_sum_rungs_test.cpp: every rung of the subset sum ladder against the sums of the power set and against each
-// other, and what find_subset, find_subsets and plan_subset make of it.
+// tests/subset_sum_rungs_test.cpp: every rung of the subset sum ladder is compared with the sums of the power set and
+// with the other rungs. The answers of find_subset, find_subsets and plan_subset are also checked.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ bool fills(const RungInfo& rung) { return rung.id != "cpu.meet_in_the_middle" &&
 
 // ------------------------------------------------------------------------------------------------------------- bitmaps
 
-/// The rung's bitmap of 0 … limit, with guards around it, poisoned before.
+/// Checks the rung's bitmap of 0 … limit, with guards around it, poisoned before.
 void check_fill(const Policy& policy, const Items& items, std::int64_t limit, const Sums& expected) {
   const std::int64_t words = limit / 64 + 1;
   tests::Guarded<std::uint64_t> sums(words, limit % 3);
@@ -97,7 +97,7 @@ TEST(SubsetSumRungs, FillEveryWordBorder) {
     check_fills({64, 64, 64, 64}, limit);
     check_fills({1, 1, 1, 1, 1, 1, 1}, limit);
     check_fills({limit + 1, limit + 64, 3}, limit);
-    // Sums of these would wrap around to small ones.
+    // Sums of these items would wrap (modulo 2^64) to small ones.
     const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
     check_fills({huge, huge, 4, huge - 1, 1000, 1000}, limit);
     check_fills(random_items(random, 15, limit + 2), limit);
@@ -105,7 +105,8 @@ TEST(SubsetSumRungs, FillEveryWordBorder) {
 }
 
 TEST(SubsetSumRungs, FillManyItemsInOnePass) {
-  // Items much shorter than a slice of the bitmap go through it together; longer ones one by one; and all in between.
+  // Items much shorter than a work unit are added together in one pass; longer items one by one; and all cases in
+  // between.
   std::mt19937_64 random(2);
   const std::int64_t limit = 1500007;
   const std::vector<int> thread_counts = tests::kSanitized ? std::vector{3} : std::vector{1, 2, 3, 5};
@@ -123,7 +124,7 @@ TEST(SubsetSumRungs, FillManyItemsInOnePass) {
 using Words = std::vector<std::uint64_t>;
 using impl::subset_sum::Wavefront;
 
-/// Each word's bits moved up by the items, one after the other, in the words low … top - 1.
+/// Shifts each word's bits up by the items, one after the other, in the words low … top - 1.
 void add_slowly(Words& sums, const Wavefront::Pass& pass) {
   for (std::int64_t j = 0; j < pass.count; ++j) {
     const std::int64_t whole = pass.items[j] / 64;
@@ -136,8 +137,8 @@ void add_slowly(Words& sums, const Wavefront::Pass& pass) {
   }
 }
 
-/// Few bits, so that nothing that gets lost at the border of a slice or block comes back by another way; and stretches
-/// with every bit, from a tile's first word, or the second, to the last, or the one before.
+/// Few bits, so that a bit that is lost at the border of a work unit or block is not set again by another item. Some
+/// ranges of tiles have every bit set, from the first or second word of a tile to the last word or the one before.
 Words random_sums(std::mt19937_64& random, std::int64_t words, std::int64_t stretches) {
   Words sums(static_cast<std::size_t>(words));
   for (auto& word : sums) word = random() % 4 == 0 ? std::uint64_t{1} << (random() % 64) : 0;
@@ -151,7 +152,7 @@ Words random_sums(std::mt19937_64& random, std::int64_t words, std::int64_t stre
   return sums;
 }
 
-/// Up to `most` passes that begin and end ever higher: some end at the border of a slice, or a little past it.
+/// Up to `most` passes whose begins and ends increase: some end at the border of a work unit, or slightly after it.
 std::vector<Wavefront::Pass> passes_of(std::mt19937_64& random, const Wavefront& wavefront, const Items& items,
                                        std::int64_t low, std::int64_t words, std::int64_t most) {
   std::vector<Wavefront::Pass> passes;
@@ -160,12 +161,13 @@ std::vector<Wavefront::Pass> passes_of(std::mt19937_64& random, const Wavefront&
     const std::int64_t* const next = items.data() + j;
     passes.push_back({next, wavefront.items_of_pass(next, std::ssize(items) - j, top - low), low, top});
     low = std::min(low + static_cast<std::int64_t>(random() % 25) * 8, top / 8 * 8);  // whole cache lines
-    top = std::min(top + static_cast<std::int64_t>(random() % 8000), words);          // of the next slice, or not
+    top = std::min(top + static_cast<std::int64_t>(random() % 8000), words);          // in the next work unit, or not
   }
   return passes;
 }
 
-/// As Wavefront::run(), on as many threads as there can be slices: all are there, however few the cores. Returns how many.
+/// Like Wavefront::run(), with one thread per work unit: all threads exist, however few cores there are. Returns the
+/// number of work units.
 int run_on_threads(Wavefront& wavefront, const std::vector<Wavefront::Pass>& passes, int most) {
   const int slices = wavefront.begin(passes, most);
   wavefront.reserve(slices);
@@ -178,7 +180,8 @@ int run_on_threads(Wavefront& wavefront, const std::vector<Wavefront::Pass>& pas
   return slices;
 }
 
-/// All items, in regions of up to `passes` passes, against the same one after the other. Returns how many slices there were.
+/// Adds all items, in regions of up to `passes` passes, and compares with adding them one by one. Returns the number of
+/// work units.
 int check_passes(std::mt19937_64& random, Words sums, const Items& items, std::int64_t low, int threads,
                  std::int64_t passes, const std::string& what) {
   const auto words = std::ssize(sums);
@@ -203,7 +206,8 @@ int check_passes(std::mt19937_64& random, Words sums, const Items& items, std::i
 }
 
 TEST(SubsetSumRungs, PassesAreTheirItemsOneAfterTheOther) {
-  // Slices of 4096 words on, blocks of 8192, halos from one word to half of a slice, up to four stretches of full tiles.
+  // Work units of 4096 words or more, and blocks of 8192. Halos have one word to half of a work unit, and there are up
+  // to four ranges of full tiles.
   std::mt19937_64 random(18);
   for (int i = 0; i < (tests::kSanitized ? 30 : 300); ++i) {
     const std::int64_t words = 20000 + static_cast<std::int64_t>(random() % 40000);
@@ -215,7 +219,7 @@ TEST(SubsetSumRungs, PassesAreTheirItemsOneAfterTheOther) {
 }
 
 TEST(SubsetSumRungs, PassesOfManyThreads) {
-  // Far more threads than cores: every slice has neighbours that wait for it without a core.
+  // Far more threads than cores: every work unit has adjacent ones whose threads wait without a core.
   std::mt19937_64 random(24);
   int most = 0;
   for (const std::int64_t largest : {1, 63, 64, 700, 20000, 200000}) {
@@ -230,7 +234,7 @@ TEST(SubsetSumRungs, PassesOfManyThreads) {
 }
 
 TEST(SubsetSumRungs, PassesOverManyFullTiles) {
-  // Every other tile is full, or nearly all are: the threads share what is left, in runs of a tile or a few.
+  // Every other tile is full, or nearly all are: the threads share the remaining tiles, in runs of one tile or a few.
   std::mt19937_64 random(25);
   for (int i = 0; i < (tests::kSanitized ? 4 : 40); ++i) {
     const std::int64_t words = 100000 + static_cast<std::int64_t>(random() % 100000);
@@ -245,7 +249,8 @@ TEST(SubsetSumRungs, PassesOverManyFullTiles) {
 }
 
 TEST(SubsetSumRungs, PassesOfItemsLongerThanASlice) {
-  // Up to a bitmap's length: then one slice. As long as a quarter: two at most, and each copies what is half of a slice.
+  // Items up to a bitmap's length: then there is one work unit. With items of a quarter of it, there are at most two,
+  // and each copies half of a work unit.
   std::mt19937_64 random(26);
   for (const std::int64_t words : {20000, 40000, 70000}) {
     for (const std::int64_t part : {1, 2, 3, 4, 5, 9, 20}) {
@@ -271,15 +276,16 @@ TEST(SubsetSumRungs, PassesGoTogetherWhereNothingFillsUp) {
   EXPECT_FALSE(wavefront.goes_with({low}, pass)) << "the sums reach twice as high";
   EXPECT_FALSE(wavefront.goes_with({{items.data(), 2, 0, std::int64_t{1} << 40}}, pass)) << "seconds";
   std::fill_n(sums.begin(), 2048, ~std::uint64_t{0});
-  wavefront.run({pass});  // finds a tile that is full
+  wavefront.run({pass});  // finds that one tile is full
   EXPECT_FALSE(wavefront.goes_with({pass}, pass));
-  wavefront.run({pass});  // and no other
+  wavefront.run({pass});  // no further tile is full
   EXPECT_TRUE(wavefront.goes_with({pass}, pass));
-  EXPECT_FALSE(Wavefront(sums.data(), words, 1000, Isa::best, 1).goes_with({pass}, pass)) << "nothing to begin";
+  EXPECT_FALSE(Wavefront(sums.data(), words, 1000, Isa::best, 1).goes_with({pass}, pass)) << "only one thread";
 }
 
 TEST(SubsetSumRungs, ThreadsShareTheWordsThatAreNotFull) {
-  // As many slices as there are open words for, wherever they are; full ones are found out by a pass over them.
+  // The number of work units follows the number of open words, wherever these are. A pass finds out which tiles are
+  // full.
   const std::int64_t words = 256 * 1024;
   const Items items{500};
   const Wavefront::Pass pass{items.data(), 1, 0, words};
@@ -309,7 +315,7 @@ TEST(SubsetSumRungs, OpenRunsAreTheTilesThatAreNotFull) {
       };
       const auto first = static_cast<std::int64_t>(random() % 20000);
       const auto last = std::min(words, first + static_cast<std::int64_t>(random() % 20000));
-      std::int64_t next = last;  // all words from here on have been met, if they are open
+      std::int64_t next = last;  // all words from here on have been seen, if they are open
       std::int64_t count = 0;
       open.for_each_down(first, last, [&](std::int64_t begin, std::int64_t end) {
         ASSERT_TRUE(first <= begin && begin < end && end <= next);
@@ -339,15 +345,15 @@ TEST(SubsetSumRungs, AWorkerGroupIsTheThreadsThatJoinedInTime) {
     for (int& id : ids) {
       threads.emplace_back([&] {
         id = group.join([&](int size) { begun = size; });
-        EXPECT_EQ(begun, most) << "nobody begins before all are there";
+        EXPECT_EQ(begun, most) << "no thread may begin before all have joined";
       });
     }
     for (auto& thread : threads) thread.join();
     std::sort(ids.begin(), ids.end());
     for (int id = 0; id < most; ++id) EXPECT_EQ(ids[static_cast<std::size_t>(id)], id);
-    EXPECT_EQ(group.join([](int) { FAIL() << "it has begun"; }), WorkerGroup::kLate);
+    EXPECT_EQ(group.join([](int) { FAIL() << "the group has already begun"; }), WorkerGroup::kLate);
   }
-  // Where nobody else comes, one begins alone.
+  // If no other thread arrives, one thread begins by itself.
   WorkerGroup alone(64, std::chrono::microseconds{1000});
   int size = 0;
   EXPECT_EQ(alone.join([&](int come) { size = come; }), 0);
@@ -356,8 +362,9 @@ TEST(SubsetSumRungs, AWorkerGroupIsTheThreadsThatJoinedInTime) {
 }
 
 TEST(SubsetSumRungs, AnyNumberOfThreadsFillsAndFindsTheSame) {
-  // Random items fill most of the bitmap, even ones no tile of it: there, several passes go together; the last has both.
-  // With copies kept on the way, stopped early or not: passes together end where a copy is due.
+  // Random items fill most of the bitmap. Even ones fill no tile, so several passes run together. The last case has
+  // both kinds. Copies are kept on the way, with and without an early stop: passes that run together end where a copy
+  // is due.
   std::mt19937_64 random(28);
   const std::int64_t largest = tests::kSanitized ? 20000 : 200000;
   for (const std::int64_t unit : {1, 2, 3}) {
@@ -395,8 +402,8 @@ TEST(SubsetSumRungs, FillRandomInstances) {
 }
 
 TEST(SubsetSumRungs, EveryColumnOfTheDocumentsInstance) {
-  // The bitmap of the first j items is column j of its table.
-  if (tests::kSanitized) GTEST_SKIP() << "minutes under sanitizers: its accesses are those of the other tests";
+  // The bitmap of the first j items is column j of the document's table.
+  if (tests::kSanitized) GTEST_SKIP() << "takes minutes under sanitizers, with the same accesses as other tests";
   const Items all = document_items();
   constexpr std::int64_t kLimit = 25000000;
   std::vector<std::uint64_t> table(kLimit / 64 + 1);
@@ -428,7 +435,7 @@ TEST(SubsetSumRungs, EveryColumnOfTheDocumentsInstance) {
 
 // ----------------------------------------------------------------------------------------------------------- decisions
 
-/// The nearest reachable sum in target - below … target + above; of two the lower one; -1 where there is none.
+/// Returns the nearest reachable sum in target - below … target + above, the lower one of two; -1 if there is none.
 std::int64_t expected_nearest(const Sums& sums, std::int64_t target, std::int64_t below, std::int64_t above) {
   for (std::int64_t distance = 0; distance <= std::max(target, std::ssize(sums)); ++distance) {
     const auto has = [&](std::int64_t sum) {
@@ -440,7 +447,7 @@ std::int64_t expected_nearest(const Sums& sums, std::int64_t target, std::int64_
   return -1;
 }
 
-/// The answer with its items added up again.
+/// Checks the answer, and adds up its items again.
 void check_answer(const SubsetSum& answer, const Items& items, std::int64_t expected, const std::string& what) {
   ASSERT_EQ(answer.reachable, expected >= 0) << what;
   if (expected < 0) {
@@ -463,7 +470,7 @@ struct Question {
   std::int64_t above;
 };
 
-/// Every rung, and the one that is chosen, with all options.
+/// Checks every rung, and the API's choice, with all options.
 void check_decisions(const Items& items, const Question& question) {
   const auto sums = expected_sums(items, total(items));
   const std::int64_t expected = expected_nearest(sums, question.target, question.below, question.above);
@@ -498,7 +505,7 @@ void check_decisions(const Items& items, std::int64_t target) { check_decisions(
 
 TEST(SubsetSum, EveryTargetOfSmallSets) {
   // As verified in "Notes on GPU Programming with Julia" (E. Aubanel 2021): every sum of the power set is reached, and
-  // nothing else.
+  // no other sum.
   std::mt19937_64 random(4);
   for (const Items& items : {Items{}, Items{5}, Items{2, 6, 8, 19}, Items{3, 3, 3, 3, 3}, Items{2, 4, 8, 6, 10},
                              Items{1, 2, 4, 8}, Items{7, 7, 14, 1}, random_items(random, 6, 9)}) {
@@ -549,7 +556,7 @@ TEST(SubsetSum, NearestSums) {
 }
 
 TEST(SubsetSum, ManyItems) {
-  // Where nothing can be enumerated: bitmaps against each other, dense and with many equal items.
+  // Instances too large to enumerate: bitmaps are compared with each other, dense and with many equal items.
   std::mt19937_64 random(8);
   for (const std::int64_t largest : tests::kSanitized ? std::vector{5, 60, 300} : std::vector{5, 1000, 20000}) {
     const Items items = random_items(random, 300, largest);
@@ -564,7 +571,7 @@ TEST(SubsetSum, ManyItems) {
 }
 
 TEST(SubsetSum, HugeItemsByLists) {
-  // 30 items of 57 bits: lists, by sums and by remainders, agree, also on several threads.
+  // 30 items of 57 bits: rungs that list sums, and those that use remainders, agree, also on several threads.
   std::mt19937_64 random(9);
   for (int i = 0; i < (tests::kSanitized ? 1 : 10); ++i) {
     const Items items = random_items(random, 30, std::int64_t{1} << 57);
@@ -583,8 +590,8 @@ TEST(SubsetSum, HugeItemsByLists) {
 }
 
 TEST(SubsetSum, ItemsOfADecisionThatComesLate) {
-  // Multiples of six and a few others that all have to be in it: bitmaps are kept on the way, and which of the items are in
-  // is found from one to the next.
+  // Multiples of six and a few other items, which must all be in the answer. Bitmaps are kept on the way, and the items
+  // of the answer are found from one bitmap to the next.
   std::mt19937_64 random(19);
   const std::int64_t n = tests::kSanitized ? 200 : 700;
   for (int i = 0; i < (tests::kSanitized ? 3 : 12); ++i) {
@@ -640,12 +647,12 @@ TEST(SubsetSum, SameAnswerForAnyNumberOfThreads) {
 }
 
 TEST(SubsetSum, ManySolutionsAreFoundSoon) {
-  // Each would take seconds to hours by a whole search, or more memory than there is.
+  // A complete search would take seconds to hours for each of them, or more memory than there is.
   std::mt19937_64 random(15);
   struct Instance {
     std::int64_t n;
     std::int64_t largest;
-    std::int64_t share;  // of all items that the target is
+    std::int64_t share;  // the target is the sum of all items divided by this
   };
   for (const auto& [n, largest, share] : {Instance{60, std::int64_t{1} << 30, 3}, Instance{1000, 10000000, 5},
                                           Instance{100000, 1000000000, 7}, Instance{400, std::int64_t{1} << 34, 2}}) {
@@ -658,7 +665,7 @@ TEST(SubsetSum, ManySolutionsAreFoundSoon) {
 }
 
 TEST(SubsetSum, ToleranceFarBelowTheItemsUnit) {
-  // All items are multiples of 10^8, so 750 GB of bitmap are not needed to say that none is within 1.
+  // All items are multiples of 10^8, so 750 GB of bitmap are not needed to decide that no sum is within 1.
   std::mt19937_64 random(16);
   Items items = random_items(random, 300, 20000);
   for (auto& item : items) item *= 100000000;
@@ -671,7 +678,7 @@ TEST(SubsetSum, ToleranceFarBelowTheItemsUnit) {
 }
 
 TEST(SubsetSum, ItemsThatAreMultiplesOfTheFirstModulus) {
-  // By remainders, all but one sum would be in one class: 2^20 pairs at once instead of 2^10.
+  // By remainders, all sums except one would be in one class: 2^20 pairs at once instead of 2^10.
   Items items(40, 1031);
   for (std::size_t i = 0; i < items.size(); ++i) items[i] *= static_cast<std::int64_t>(1 + i * i * i * 7919);
   items[7] += 1;
@@ -714,7 +721,7 @@ TEST(SubsetSums, AreAllInOrder) {
 }
 
 TEST(SubsetSums, NoneIsFoundAsSoonAsByOneSearch) {
-  // Walking through 2^22 choices of half of the items would take a thousand times as long.
+  // Enumerating 2^22 choices of half of the items would take a thousand times as long.
   std::mt19937_64 random(21);
   const Items items = random_items(random, 44, std::int64_t{1} << 57);
   const auto none = find_subsets(par, items, total(items) / 3, 2);
@@ -766,7 +773,7 @@ TEST(SubsetSumApi, PlanTellsWhatIsTriedFirst) {
   EXPECT_FALSE(plan_subset(par, items, 1000000000, {.early_stop = false}).tries_likely);
   EXPECT_FALSE(plan_subset(par.with_rung("cpu.bits_simd"), items, 1000000000).tries_likely);
   EXPECT_FALSE(plan_subset(par, document_items(), 25000000).tries_likely);
-  // A rung that is never chosen has its costs reported where it is named.
+  // If the caller names a rung that is never chosen, its costs are still reported.
   const SubsetSumPlan named = plan_subset(par.with_rung("cpu.columns"), items, 100000);
   EXPECT_EQ(named.rung, "cpu.columns");
   EXPECT_EQ(named.ways.back().rung, "cpu.columns");
@@ -819,14 +826,14 @@ TEST(SubsetSumApi, SaysWhatMemoryWouldBeNeeded) {
   const std::int64_t target = total(items) / 2;
   try {
     (void)find_subset(par, items, target);
-    FAIL() << "it found memory";
+    FAIL() << "the allocation succeeded";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::out_of_memory);
     EXPECT_NE(std::string(error.what()).find("PB"), std::string::npos) << error.what();
   }
   EXPECT_EQ(code_of([&] { (void)find_subset(par.with_rung("cpu.table"), items, target); }), Code::out_of_memory);
   EXPECT_EQ(code_of([&] { (void)find_subsets(par, items, target, 1); }), Code::out_of_memory);
-  // What follows without a search needs none.
+  // Answers that need no search need no memory.
   EXPECT_EQ(find_subsets(par, items, total(items), 2).found.size(), 1U);
   EXPECT_EQ(find_subsets(par, items, 0, 2).found, std::vector<Items>{{}});
   EXPECT_TRUE(find_subsets(par, items, total(items) + 1, 2).found.empty());
@@ -882,7 +889,7 @@ TEST(SubsetSumApi, PassesOnWhatItsProgressThrows) {
     EXPECT_THROW((void)find_subset(par.with_rung(rung), items, total(items) / 2 + 1, options), std::runtime_error);
   }
   EXPECT_THROW((void)find_subsets(par, ones, 30, 5, throws), std::runtime_error);
-  // Of very many solutions the first are reported, and then it stops.
+  // If there are very many solutions, the first are reported, and then the search stops.
   int reports = 0;
   const detail::SearchProgress stops = [&](double) { return ++reports < 20; };
   EXPECT_EQ(code_of([&] { (void)find_subsets(par, ones, 30, std::int64_t{1} << 40, stops); }), Code::interrupted);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/table_test.cpp: tables of good, bad and hostile files: types, NULLs, words, batches, row groups and ranges.
+// tests/table_test.cpp: tables of valid, invalid and hostile files: types, NULLs, strings, batches, row groups and
+// ranges.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,7 +46,7 @@ bool is_null(const ColumnData& data, std::int64_t row) {
   return data.validity != nullptr && !bit(data.validity, data.offset + row);
 }
 
-// Every batch of a row group, checked for what the interface says of batches.
+// Reads every batch of a row group, and checks what the interface specifies about batches.
 void each_batch(const Table& table, int row_group, const std::vector<int>& columns,
                 const std::function<void(const Batch&)>& use) {
   const auto reader = table.open(row_group, columns);
@@ -54,7 +55,7 @@ void each_batch(const Table& table, int row_group, const std::vector<int>& colum
   std::int64_t before = kBatchRows;
   std::optional<std::int64_t> first_row;
   while (reader->next(batch)) {
-    EXPECT_EQ(before, kBatchRows);  // all but the last
+    EXPECT_EQ(before, kBatchRows);  // all except the last
     EXPECT_GT(batch.rows, 0);
     EXPECT_LE(batch.rows, kBatchRows);
     EXPECT_EQ(batch.columns.size(), columns.size());
@@ -86,7 +87,7 @@ const Field& field_of_column(const Table& table, std::string_view name) {
 template <class T>
 using Optionals = std::vector<std::optional<T>>;
 
-// The elements of a column in all row groups, NULLs as nothing.
+// Returns the elements of a column in all row groups; NULLs are nullopt.
 template <class T>
 Optionals<T> numbers(const Table& table, const std::string& name) {
   EXPECT_EQ(width_of(field_of_column(table, name).storage), int{8 * sizeof(T)});
@@ -118,14 +119,14 @@ Optionals<bool> booleans(const Table& table, const std::string& name) {
   return all;
 }
 
-// Reads whatever is there, whatever its type: for hostile files. Touches every byte, so that sanitizers see it.
+// Reads everything, whatever its type: for hostile files. Touches every byte, so that sanitizers see it.
 std::int64_t touch_all(const std::string& path) {
   const auto table = open_table(path);
   std::vector<int> columns;
   for (std::size_t i = 0; i < table->fields().size(); ++i) {
     if (table->fields()[i].unsupported.empty()) columns.push_back(static_cast<int>(i));
   }
-  if (columns.empty()) return 0;  // rows alone may be as many as a file likes to say
+  if (columns.empty()) return 0;  // without columns, a file can claim any number of rows
   std::int64_t sum = 0;
   for (int row_group = 0; row_group < table->row_groups(); ++row_group) {
     for (const int column : columns) {
@@ -149,7 +150,7 @@ std::int64_t touch_all(const std::string& path) {
   return sum;
 }
 
-// The time of writing is set too: file systems may not distinguish two moments.
+// Also sets the modification time, because file systems may not distinguish two moments.
 void write_over(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
   fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(2));
@@ -160,9 +161,9 @@ TEST_F(IoTest, OpenTableTellsWhatIsNoReadableFile) {
   expect_error(Code::not_found, "no such file", [&] { open_table(""); });
   expect_error(Code::is_directory, "is a directory", [&] { open_table(folder_.string()); });
   expect_error(Code::malformed, "is empty", [&] { open_table(put("empty.parquet", "")); });
-  expect_error(Code::malformed, "neither .npy nor", [&] { open_table(put("text.txt", "1\n2\n")); });
+  expect_error(Code::malformed, "is not .npy, Parquet or Arrow IPC", [&] { open_table(put("text.txt", "1\n2\n")); });
   expect_error(Code::malformed, ".npz", [&] { open_table(put("a.npz", "PK\x03\x04 and more")); });
-  expect_error(Code::unreadable, "no regular file", [&] { open_table("/dev/null"); });
+  expect_error(Code::unreadable, "not a regular file", [&] { open_table("/dev/null"); });
   if (::geteuid() == 0) return;  // root may read everything
   fs::permissions(put("secret.csv", "x\n1\n"), fs::perms::none);
   expect_error(Code::unreadable, "ermission", [&] { open_table(path("secret.csv")); });
@@ -225,7 +226,7 @@ TEST_F(IoTest, RowGroupsOfNpyAreReadByThemselves) {
   EXPECT_EQ(table->rows(1), row_group);
   EXPECT_EQ(table->rows(2), 5);
   EXPECT_EQ(numbers<std::int32_t>(*table, "a"), Optionals<std::int32_t>(values.begin(), values.end()));
-  // Batches that are kept stay as they are when others are read.
+  // Stored batches must not change when others are read.
   const auto reader = table->open(1, {0});
   std::vector<Batch> batches(5);
   for (Batch& batch : batches) ASSERT_TRUE(reader->next(batch));
@@ -258,7 +259,7 @@ TEST_F(IoTest, NpyTablesAreOpenWhileTheyAreReadOnly) {
   EXPECT_EQ(open_ones(), before);
 }
 
-// Whoever waited for a pipe to be written to would wait for ever.
+// Opening a pipe would wait forever for a writer.
 void expect_replaced_by_a_pipe(const std::string& file) {
   const auto table = open_table(file);
   fs::remove(file);
@@ -286,7 +287,7 @@ TEST_F(IoTest, NpyThatChangesWhileItIsReadIsMalformed) {
   EXPECT_TRUE(reader->next(batch));
   write_over(file, good.substr(0, 500));
   EXPECT_EQ(static_cast<const std::int64_t*>(batch.columns[0].values)[kBatchRows - 1],
-            kBatchRows - 1);  // its own memory
+            kBatchRows - 1);  // the batch has separate memory
   expect_error(Code::malformed, "changed while it was read: it ends before element 65536;",
                [&] { reader->next(batch); });
   write_over(file, good);
@@ -295,7 +296,7 @@ TEST_F(IoTest, NpyThatChangesWhileItIsReadIsMalformed) {
 
 #if UPSWEEP_HAVE_ARROW
 
-// Every index, of NULL rows too, is a word's, and every word is there once.
+// Checks that every index, also of NULL rows, is valid, and that every string occurs once in the dictionary.
 Optionals<std::string> words(const Table& table, const std::string& name) {
   EXPECT_EQ(field_of_column(table, name).kind, ValueKind::text);
   EXPECT_EQ(field_of_column(table, name).storage, Storage::int32);
@@ -320,7 +321,7 @@ using Columns = std::vector<std::pair<std::string, ArrayPtr>>;
 
 class TableTest : public IoTest {
  protected:
-  // A Parquet file whose pages are written as `pages` has it.
+  // Writes a Parquet file with these settings of its pages.
   std::string put_parquet(const Columns& columns, parquet::WriterProperties::Builder& pages, std::int64_t rows = 64) {
     fs::remove(path("table"));
     const auto file = require(arrow::io::FileOutputStream::Open(path("table")));
@@ -344,7 +345,7 @@ class TableTest : public IoTest {
   }
 };
 
-// 'values' with every third missing, from the second row on.
+// Copies `values`; every third value is missing, starting with the second row.
 template <class T>
 Optionals<T> with_gaps(const std::vector<T>& values) {
   Optionals<T> all(values.begin(), values.end());
@@ -361,7 +362,7 @@ ArrayPtr array_of_optionals(const Optionals<T>& values, std::shared_ptr<arrow::D
   return require(typed.Finish());
 }
 
-// Without NULLs, with them, and from the middle of longer arrays, in every container.
+// Without NULLs, with NULLs, and from the middle of longer arrays, in every container.
 template <class ArrowType, class T = typename ArrowType::c_type>
 void expect_numbers(const std::function<std::unique_ptr<Table>(Container, const ArrayPtr&)>& write, ValueKind kind,
                     Storage storage) {
@@ -434,7 +435,7 @@ TEST_F(TableTest, ColumnsComeAsTheyAreAskedFor) {
   }
 }
 
-// Batches end where the table's do, not where Arrow's do.
+// Batches end where the table's batches end, not Arrow's.
 TEST_F(TableTest, BatchesAreJoinedAndSplit) {
   const std::size_t n = 3 * kBatchRows + 17;
   const auto values = with_gaps(counting<std::int64_t>(n));
@@ -562,7 +563,7 @@ TEST_F(TableTest, DecimalsAreIntegersOfTheirWidth) {
   }
 }
 
-// Parquet may store decimals as integers too, which is how most writers do.
+// Parquet may also store decimals as integers, and most writers do so.
 TEST_F(TableTest, DecimalsStoredAsIntegersAreRead) {
   for (const auto& type : {arrow::decimal128(5, 2), arrow::decimal128(15, 2)}) {
     const auto array = decimals<arrow::Decimal128Builder, arrow::Decimal128>(
@@ -581,7 +582,7 @@ TEST_F(TableTest, DecimalsStoredAsIntegersAreRead) {
   }
 }
 
-// Arrow's own writer stores them as bytes, as few as the digits need.
+// Arrow's own writer stores them as bytes, with the smallest number of bytes for the digits.
 TEST_F(TableTest, DecimalsStoredAsBytesAreRead) {
   std::mt19937_64 random(6);
   std::int64_t top = 0;
@@ -610,7 +611,7 @@ TEST_F(TableTest, DecimalsStoredAsBytesAreRead) {
   }
 }
 
-// As other writers store them than Arrow's: in more bytes than the digits need, or in as many as each of them needs.
+// Writers other than Arrow's use more bytes than the digits need, or only the bytes that each number needs.
 TEST_F(TableTest, DecimalsMayBeStoredInAnyNumberOfBytes) {
   using parquet::schema::GroupNode;
   const std::vector<std::int64_t> values{0, 7, -7, 99999, -99999, 127, -128, 255, -256};
@@ -624,7 +625,7 @@ TEST_F(TableTest, DecimalsMayBeStoredInAnyNumberOfBytes) {
     while (value >> (8 * length - 1) != value >> 63) ++length;
     return length;
   };
-  // `length`: of each, 0 for as many bytes as it needs, or two more by turns.
+  // `length`: bytes of each number; 0: the bytes that it needs, or alternately two more.
   const auto write = [&](int digits, int length, bool dictionary, const std::vector<Int128>& all) {
     const auto type = length == 0 ? parquet::Type::BYTE_ARRAY : parquet::Type::FIXED_LEN_BYTE_ARRAY;
     const auto leaf = parquet::schema::PrimitiveNode::Make(
@@ -715,7 +716,7 @@ TEST_F(TableTest, DecimalsPastTheirDigitsNameTheirRow) {
   const Error error = error_of([&] { numbers<std::int64_t>(*table, "x"); });
   EXPECT_EQ(error.code(), Code::malformed);
   EXPECT_EQ(error.index(), 2);
-  // What is under a NULL is nobody's business.
+  // The value under a NULL does not matter.
   const auto data = misfit->data()->Copy();
   data->buffers[0] = require(arrow::AllocateEmptyBitmap(3));
   data->null_count = 3;
@@ -741,7 +742,7 @@ TEST_F(TableTest, TextBecomesWords) {
   }
 }
 
-// Indices of every width, into a dictionary that has a word twice, and one that is NULL.
+// Indices of every width, into a dictionary that contains one string twice and one NULL.
 template <class IndexType>
 ArrayPtr dictionary_of_text(const Optionals<std::string>& dictionary) {
   const auto codes = array_of_optionals<IndexType>(Optionals<typename IndexType::c_type>{2, 0, std::nullopt, 3, 2, 1});
@@ -768,7 +769,7 @@ TEST_F(TableTest, DictionariesOfTextAreWords) {
   }
 }
 
-// A stream may replace a dictionary between batches; here two of them meet in one batch of the table.
+// A stream may replace a dictionary between batches; here one batch of the table contains two dictionaries.
 TEST_F(TableTest, DictionariesMayChange) {
   const auto type = arrow::dictionary(arrow::int32(), arrow::utf8());
   const auto codes = array_of<arrow::Int32Type>({0, 1, 1});
@@ -799,7 +800,7 @@ TEST_F(TableTest, BatchesWithTheSameDictionaryShareTheirWords) {
   EXPECT_EQ(seen[0]->size(), 7U);
 }
 
-// Parquet gives up its dictionary where there are too many words for one.
+// Parquet stops using its dictionary if there are too many strings.
 TEST_F(TableTest, TextOfManyWordsIsRead) {
   Optionals<std::string> values;
   for (int i = 0; i < 200'000; ++i) values.emplace_back("a comment of some length, number " + std::to_string(i));
@@ -809,7 +810,8 @@ TEST_F(TableTest, TextOfManyWordsIsRead) {
   }
 }
 
-// Where it may, a dictionary has texts several times that nearly all are different; few are still there once each.
+// If allowed, a dictionary may contain a string several times when nearly all are different. If there are few, each
+// occurs once.
 TEST_F(TableTest, TextsMayRepeatWhereNearlyAllAreDifferent) {
   Optionals<std::string> apart;
   Optionals<std::string> few;
@@ -956,7 +958,7 @@ TEST_F(TableTest, RangesOfDecimalsAreTheirValues) {
   EXPECT_NEAR(wide.greatest, 0x1p64 / 100, 100);
 }
 
-// Against quotients with 113 bits, which all of these fit.
+// Compares with quotients of 113 bits, which are exact for all of these.
 TEST(Range, RoundsOutward) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 100'000; ++round) {
@@ -991,12 +993,12 @@ TEST_F(TableTest, RangesAreUnknownWithoutStatistics) {
   EXPECT_EQ(range.greatest, kInfinity);
 }
 
-// What a file may say of the values of a column.
+// Statistics that a file may contain about the values of a column.
 class ClaimTest : public testing::Test {
  protected:
   static constexpr std::int64_t kRows = 3;
 
-  // As Parquet stores it.
+  // Returns the value as Parquet stores it.
   template <class T>
   static std::string stored(T value) {
     std::string bytes(sizeof value, '\0');
@@ -1021,7 +1023,7 @@ class ClaimTest : public testing::Test {
     static_cast<parquet::schema::PrimitiveNode&>(*leaf_).SetColumnOrder(parquet::ColumnOrder::undefined_);
   }
 
-  // Of a row group of three rows.
+  // Returns the range of a row group of three rows.
   ColumnRange of_chunk(const parquet::EncodedStatistics& claimed) {
     const auto file = parquet::FileMetaDataBuilder::Make(&schema_, parquet::default_writer_properties());
     parquet::RowGroupMetaDataBuilder& group = *file->AppendRowGroup();
@@ -1033,7 +1035,7 @@ class ClaimTest : public testing::Test {
     const auto metadata = file->Finish();
     return range_of(*metadata->RowGroup(0)->ColumnChunk(0), field_);
   }
-  // Of a page of three rows, by the index.
+  // Returns the range of a page of three rows, by the index.
   ColumnRange of_page(const parquet::EncodedStatistics& claimed) {
     const auto values = parquet::ColumnIndexBuilder::Make(schema_.Column(0));
     values->AddPage(claimed, {});
@@ -1080,7 +1082,7 @@ TEST_F(ClaimTest, BoundsInTheWrongOrderAreNotBelieved) {
   declare(parquet::Type::DOUBLE, parquet::LogicalType::None(), {.kind = ValueKind::real, .storage = Storage::float64});
   reversed(-1.5, 9.0);
   expect(claim(stored(-0.0), stored(0.0)), 0, 0);
-  expect(claim(stored(0.0), stored(-0.0)), 0, 0);  // equal
+  expect(claim(stored(0.0), stored(-0.0)), 0, 0);  // both are equal
   declare(parquet::Type::FIXED_LEN_BYTE_ARRAY, parquet::LogicalType::Decimal(4, 0), {.kind = ValueKind::decimal}, 2);
   expect(claim({'\xff', '\xff'}, {'\1', '\0'}), -1, 256);
   expect_nothing(claim({'\1', '\0'}, {'\xff', '\xff'}));
@@ -1091,12 +1093,12 @@ TEST_F(ClaimTest, CountsThatCannotBeAreNotBelieved) {
   const std::string one = stored(std::int64_t{1});
   const std::string nine = stored(std::int64_t{9});
   for (const std::int64_t nulls : {-1, 4}) expect_nothing(claim(one, nine, nulls));
-  expect_nothing(claim(one, nine, kRows));  // of which values are they the bounds?
+  expect_nothing(claim(one, nine, kRows));  // all rows are NULL, so the bounds belong to no value
   expect(claim(one, nine, 2), 1, 9);
   auto distinct = claim(one, nine, 1);
   distinct.set_distinct_count(2);
   EXPECT_EQ(of_chunk(distinct).greatest, 9);
-  for (const std::int64_t count : {-1, 1, 3}) {  // of two values, which differ
+  for (const std::int64_t count : {-1, 1, 3}) {  // there are two different values
     distinct.set_distinct_count(count);
     EXPECT_EQ(of_chunk(distinct).greatest, kInfinity) << count;
   }
@@ -1106,7 +1108,7 @@ TEST_F(ClaimTest, CountsThatCannotBeAreNotBelieved) {
   nulls.all_null_value = true;
   EXPECT_FALSE(of_page(nulls).has_values);
   nulls.set_null_count(2);
-  EXPECT_TRUE(of_page(nulls).has_values) << "a page of NULLs that has a value";
+  EXPECT_TRUE(of_page(nulls).has_values) << "a page that claims to contain only NULLs, but has a value";
 }
 
 TEST_F(ClaimTest, BoundsThatAreNoNumbersOfTheTypeAreNotBelieved) {
@@ -1120,7 +1122,7 @@ TEST_F(ClaimTest, BoundsThatAreNoNumbersOfTheTypeAreNotBelieved) {
   EXPECT_EQ(of_chunk(claim({'\0', '\1', '\0'}, {'\0', '\x9', '\0'})).greatest, kInfinity);
 }
 
-// As of files that are older than such orders.
+// Files that are older than such orders.
 TEST_F(ClaimTest, BoundsInAnUnknownOrderAreThoseOfSignedNumbersOnly) {
   declare_integers();
   forget_order();
@@ -1166,7 +1168,7 @@ TEST_F(TableTest, PagesOfEveryKindAreRead) {
   }
 }
 
-// The first page alone has a NULL: what later pages hold is there.
+// Only the first page has a NULL: the values of later pages are all valid.
 TEST_F(TableTest, PagesWithoutNullsFollowOnesWithThem) {
   Optionals<std::int64_t> values;
   for (int i = 0; i < 60'000; ++i)
@@ -1185,7 +1187,7 @@ TEST_F(TableTest, PagesWithoutNullsFollowOnesWithThem) {
   }
 }
 
-// The rows of a batch as text, whatever their types.
+// Returns the rows of a batch as text, whatever their types.
 std::vector<std::string> lines(const Batch& batch) {
   std::vector<std::string> all;
   for (std::int64_t i = 0; i < batch.rows; ++i) {
@@ -1205,7 +1207,7 @@ std::vector<std::string> lines(const Batch& batch) {
   return all;
 }
 
-// Few numbers, some of them NULL; many; and words that end their dictionary within the column.
+// Few numbers, some of them NULL; many different numbers; and strings that fill their dictionary within the column.
 Columns long_columns(std::int64_t rows) {
   std::mt19937_64 random(3);
   Optionals<std::int64_t> some;
@@ -1222,7 +1224,7 @@ Columns long_columns(std::int64_t rows) {
           {"w", array_of_optionals<arrow::StringType>(words)}};
 }
 
-// Those that are passed over change nothing of those that are read.
+// Skipped batches must not change the others.
 void check_skips(const Table& table, const std::vector<int>& columns) {
   std::vector<std::vector<std::string>> batches;
   std::vector<std::int64_t> first_rows;
@@ -1269,7 +1271,7 @@ TEST_F(TableTest, BatchesAreSkipped) {
 }
 
 TEST_F(TableTest, RangesOfBatchesAreThoseOfTheirPages) {
-  // A batch of numbers, three of NULL, and a number in the last.
+  // A batch of numbers, three of NULL, and one more number in the last batch.
   constexpr std::int64_t kRows = 4 * kBatchRows + 10;
   Optionals<std::int64_t> values(kRows);
   for (std::int64_t i = 0; i < kBatchRows; ++i) values[static_cast<std::size_t>(i)] = 1000 + i;
@@ -1298,7 +1300,7 @@ TEST_F(TableTest, RangesOfBatchesAreThoseOfTheirPages) {
   expect_error(Code::malformed, "was changed or replaced", [&] { (void)table->batch_ranges(0, 0); });
 }
 
-// Some of everything.
+// Some columns of every kind.
 Columns varied() {
   const auto numbers_type = arrow::dictionary(arrow::int8(), arrow::float64());
   return {{"i", with_null(4, 2)},
@@ -1378,7 +1380,7 @@ TEST_F(TableTest, AFileThatChangesWhileItIsReadIsMalformed) {
   }
 }
 
-// For ThreadSanitizer too: row groups are read at the same time, some of them twice.
+// Also for ThreadSanitizer: row groups are read at the same time, some of them twice.
 TEST_F(TableTest, RowGroupsAreReadAtTheSameTime) {
   const std::int64_t rows = 20'000;
   Optionals<std::string> texts;
@@ -1408,7 +1410,7 @@ TEST_F(TableTest, RowGroupsAreReadAtTheSameTime) {
   }
 }
 
-// One row group of 64 MiB, read without holding it.
+// One row group of 64 MiB, read without holding it in memory.
 TEST_F(TableTest, ParquetIsReadInBoundedMemory) {
   constexpr std::int64_t kRows = 1 << 22;
   const auto values = array_of<arrow::Int64Type>(counting<std::int64_t>(kRows));
@@ -1465,7 +1467,7 @@ TEST_F(TableTest, CsvDecimalsAreExact) {
   EXPECT_EQ(ends(numbers<double>(*table, "e")), std::tuple(1.5, 100.0, kNone));
   EXPECT_EQ(ends(numbers<std::int64_t>(*table, "n")), std::tuple(kNone, 75, kNone));
   EXPECT_EQ(words(*table, "t")[200'000], "x");
-  // Any columns, in any order, and none.
+  // Any columns, in any order, and no columns.
   std::int64_t sum = 0;
   each_batch(*table, 0, {4, 0, 4}, [&](const Batch& batch) {
     for (std::int64_t i = 0; i < batch.rows; ++i)
@@ -1500,8 +1502,8 @@ TEST_F(TableTest, CsvCellsAreTextWhereAskedFor) {
   EXPECT_EQ(numbers<std::int64_t>(*typed, "x"), Optionals<std::int64_t>{7});
 }
 
-// Cells of any length around the 64 bytes that are looked at together, with quotes where they are needed and where they are not,
-// lines that end in every way, and empty ones between them.
+// Cells of any length around the 64 bytes that are processed together. Quotes occur where they are needed and where
+// they are not, lines have every kind of end, and some lines are empty.
 TEST_F(TableTest, CsvCellsAreWhatWasWritten) {
   std::mt19937 random(17);
   const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
@@ -1513,7 +1515,7 @@ TEST_F(TableTest, CsvCellsAreWhatWasWritten) {
       text += "\n";
       const unsigned longest = round % 2 == 0 ? 6 : 140;
       for (unsigned row = 0; row < 3000; ++row) {
-        // The first 1,000 rows are those that must have the form that is read: in them no quote is a letter.
+        // The first 1,000 rows determine the format of the file: in them no quote is a letter.
         const unsigned letters = row < 1000 ? 4 : round % 4 < 2 ? 5 : 10;
         for (unsigned c = 0; c < columns; ++c) {
           std::string cell;
@@ -1572,7 +1574,7 @@ struct CsvColumn {
   int values = -1;  // cells that are not NULL; -1: all
 };
 
-// What a column is depends on all of its cells, and on nothing else: not on their order, and not on where in the file they are.
+// A column's type depends only on all of its cells: not on their order, and not on their positions in the file.
 TEST_F(TableTest, CsvColumnsHaveTheTypeOfAllTheirCells) {
   const std::string nines(38, '9');
   const CsvColumn columns[] = {
@@ -1639,7 +1641,7 @@ TEST_F(TableTest, CsvColumnsHaveTheTypeOfAllTheirCells) {
   }
 }
 
-// Numbers of every length, with and without a sign, blanks and quotes, and with fewer decimals than the column has.
+// Numbers of every length, with and without a sign, spaces and quotes, and with fewer decimals than the column has.
 TEST_F(TableTest, CsvNumbersAreExact) {
   std::mt19937_64 random(11);
   for (int scale = 0; scale <= 20; ++scale) {
@@ -1721,7 +1723,7 @@ TEST_F(TableTest, CsvRealsPastFloat64AreZeroOrInfinity) {
                                                              kInfinite, 0, 1, kInfinite, 0, kInfinite, 0}));
 }
 
-// As an editor counts them, also where quotes hold ends of lines, and where lines are empty.
+// Lines are counted as in an editor, also if quotes contain line ends, and if lines are empty.
 TEST_F(TableTest, CsvMessagesNameTheLine) {
   const std::tuple<const char*, std::int64_t, int, std::int64_t> places[] = {
       {"x,y\n1,2\n3,4\n", 0, 0, 2},
@@ -1763,7 +1765,7 @@ TEST_F(TableTest, RowsOfCsvAreCountedWithoutAColumn) {
   EXPECT_EQ(error_of([&] { each_batch(*open_table(path("b.csv")), 0, {}, [](const Batch&) {}); }).index(), 1);
 }
 
-// Rows of a number and of text in quotes with many ends of lines, in more than one row group, and what is in them.
+// Rows of a number and of text in quotes with many line ends, in more than one row group, and their expected contents.
 struct LongCsv {
   std::string text = "x,y\n";
   Optionals<std::int64_t> numbers;
@@ -1883,7 +1885,7 @@ TEST_F(TableTest, BadCsvIsMalformed) {
 
 class JoinedTest : public TableTest {
  protected:
-  // The table of these files, in their order.
+  // Returns the table of these files, in their order.
   std::unique_ptr<Table> join(const std::vector<std::string>& texts) {
     std::vector<std::string> paths;
     paths.reserve(texts.size());
@@ -1907,7 +1909,7 @@ TEST_F(JoinedTest, ColumnsAreMatchedByName) {
   EXPECT_EQ(numbers<std::int64_t>(*table, "x"), (Optionals<std::int64_t>{1, 3, 5, 7}));
   EXPECT_EQ(numbers<std::int64_t>(*table, "y"), (Optionals<std::int64_t>{2, 4, 6, std::nullopt}));
   EXPECT_EQ(numbers<std::int64_t>(*table, "z"), (Optionals<std::int64_t>{std::nullopt, std::nullopt, std::nullopt, 0}));
-  // A name as it is written goes before one in another case.
+  // A name with the same case has priority over one with different case.
   const auto both = join({"x,X\n1,2\n", "X,x\n4,3\n"});
   EXPECT_EQ(numbers<std::int64_t>(*both, "x"), (Optionals<std::int64_t>{1, 3}));
   EXPECT_EQ(numbers<std::int64_t>(*both, "X"), (Optionals<std::int64_t>{2, 4}));
@@ -2114,8 +2116,7 @@ TEST_F(JoinedTest, ColumnsThatStatisticsSayAreNullGoWithAnyType) {
   EXPECT_NE(field_of_column(*open_tables({number, day}), "x").unsupported, "");
 }
 
-// A folder is gone through once for each row group of the pattern: a chain of 40 folders has 10^11 ways to split it
-// into ten.
+// A folder is searched once per row group of the pattern: a chain of 40 folders has 10^11 ways to be split into ten.
 TEST_F(JoinedTest, PatternsOfManyFoldersAreFoundAtOnce) {
   std::string folder = "deep";
   fs::create_directory(path(folder));
@@ -2170,7 +2171,7 @@ TEST_F(JoinedTest, PatternsStandForFiles) {
   expect("d/**/*1*", {"d/a1.csv"});
   expect("d/**", {"d/[a].csv", "d/a.csv", "d/a1.csv", "d/b.csv", "d/deep/a.csv", "d/x.txt", "d/ä.csv"});
   expect("d/a.csv", {"d/a.csv"});
-  expect("d/none.csv", {"d/none.csv"});  // which is said when it is opened
+  expect("d/none.csv", {"d/none.csv"});  // the error is reported when it is opened
   expect_error(Code::not_found, path("d/*.parquet"), [&] { matching_files(path("d/*.parquet")); });
   expect_error(Code::not_found, path("none/*"), [&] { matching_files(path("none/*")); });
   EXPECT_EQ(open_tables({path("d/a*.csv"), path("d/b.csv")})->row_groups(), 3);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/take_rungs_test.cpp: every rung of the take ladder against its reference: arrays and lists, types of indices, element
-// sizes, misalignment, threads, instruction sets, bad indices and lists in Awkward's order, and what calls refuse.
+// tests/take_rungs_test.cpp: every rung of the take ladder is compared with its reference. Cases: arrays and lists,
+// types of indices, element sizes, misalignment, threads, instruction sets, invalid indices and lists in Awkward's
+// order, and what calls refuse.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,14 +40,14 @@ constexpr Pattern kPatterns[] = {Pattern::poisson,   Pattern::fixed3,    Pattern
                                  Pattern::fixed1000, Pattern::zero_to_4, Pattern::empty,
                                  Pattern::one,       Pattern::giants,    Pattern::pareto};
 
-/// Every rung, the production one with every instruction set, and what the API chooses.
+/// Every rung, the production rung with every instruction set, and the API's choice.
 std::vector<Policy> policies(int threads) {
   std::vector<Policy> all{par.with_threads(threads)};
   for (const RungInfo& rung : tests::cpu_rungs("take")) all.push_back(par.with_threads(threads).with_rung(rung.id));
   for (const Isa isa : isas()) all.push_back(par.with_threads(threads).with_rung("cpu.gather").with_isa(isa));
   return all;
 }
-/// Those that take from lists.
+/// The policies whose rungs take from lists.
 std::vector<Policy> list_policies(int threads) {
   std::vector<Policy> all = policies(threads);
   std::erase_if(all, [](const Policy& policy) { return policy.rung == "cpu.std_par"; });
@@ -176,7 +177,7 @@ TEST(TakeOfLists, ReportsErrorsListByListAsAwkwardDoes) {
   std::vector<std::int64_t> indices(2 * n, -3);
   std::vector<std::int64_t> out_offsets(n + 1);
   std::vector<double> out(2 * n);
-  /// What all rungs say.
+  /// Returns the error, which must be the same for all rungs.
   const auto failure = [&] {
     Failure first;
     for (const Policy& policy : list_policies(3)) {
@@ -190,7 +191,7 @@ TEST(TakeOfLists, ReportsErrorsListByListAsAwkwardDoes) {
     return first;
   };
   EXPECT_EQ(failure(), Failure{});
-  // From the last list to the first: what comes first in that order is reported.
+  // Errors are added from the last list to the first; the first error in list order is reported.
   starts[n - 1] = 5;  // stops past the end
   stops[n - 1] = 3 * n + 1;
   EXPECT_EQ(failure(), (Failure{Code::stop_past_end, n - 1}));
@@ -198,11 +199,11 @@ TEST(TakeOfLists, ReportsErrorsListByListAsAwkwardDoes) {
   EXPECT_EQ(failure(), (Failure{Code::index_out_of_range, 2 * (n - 2) + 1}));
   stops[20] = starts[20] - 1;
   EXPECT_EQ(failure(), (Failure{Code::stop_before_start, 20}));
-  index_stops[20] = index_starts[20];  // without indices the list is not looked at
+  index_stops[20] = index_starts[20];  // the list is not checked if it has no indices
   EXPECT_EQ(failure(), (Failure{Code::index_out_of_range, 2 * (n - 2) + 1}));
   index_stops[10] = 2 * n + 1;
   EXPECT_EQ(failure(), (Failure{Code::stop_past_end, 10}));
-  starts[10] = -2;  // the indices' list comes first
+  starts[10] = -2;  // the indices' list is checked first
   EXPECT_EQ(failure(), (Failure{Code::stop_past_end, 10}));
   index_stops[10] = 22;
   EXPECT_EQ(failure(), (Failure{Code::negative_start, 10}));
@@ -257,7 +258,7 @@ TEST(TakeOfLists, OutputsOfTooSmallCapacityAreNotOverrun) {
       EXPECT_EQ(failure(policy, capacity), (Failure{Code::unequal_lengths, kNoIndex})) << describe(policy);
     }
   }
-  // A bad index is looked at where there is capacity; a bad list before that.
+  // An invalid index is only checked if there is capacity for it; an invalid list is checked before that.
   made.indices[static_cast<std::size_t>(made.index_lists.starts[0])] = 1'000'000;
   made.index_lists.stops[0] = std::max(made.index_lists.stops[0], made.index_lists.starts[0] + 1);
   for (const Policy& policy : list_policies(2)) {
@@ -295,7 +296,7 @@ TEST(TakeOfLists, OutputsAreMadeOnceItIsKnownHowLongTheyAre) {
         column.out = out.data();
         column.capacity = taken;
       };
-      // The indices are looked at only once: when the outputs are there.
+      // The indices are read only once: after the outputs were allocated.
       if (rung == "cpu.gather") std::fill(made.indices.begin(), made.indices.end(), 1'000'000);
       EXPECT_EQ(detail::run_take(policy, call), rung);
       EXPECT_EQ(times, 1) << describe(policy);
@@ -312,7 +313,7 @@ TEST(TakeOfLists, OutputsAreMadeOnceItIsKnownHowLongTheyAre) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------------------- the call
+// ------------------------------------------------------------------------------------------------------------ the call
 
 TEST(TakeApi, RunsTheTopRungOrTheOneThatIsNamed) {
   const std::vector<double> content{1, 2, 3};

@@ -18,7 +18,7 @@ class TemporaryFolder {
     path_ = pattern;
   }
   ~TemporaryFolder() {
-    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);  // a test may have taken them away
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);  // a test may have removed the permissions
     std::filesystem::remove_all(path_);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/test_scaling_model.py: the model of docs/scaling.md beside measurements that it was not fitted to, and the simulation of late ranks.
+# tests/test_scaling_model.py: compares the model of docs/scaling.md with measurements that it was not fitted to, and
+# checks the simulation of late ranks.
 import math
 import os
 import sys
@@ -10,7 +11,7 @@ sys.path.insert(0, os.path.join(os.environ["UPSWEEP_SOURCE_DIR"], "bench"))
 import late_ranks
 import scaling_model
 
-MOST = 0.1  # that a fit may be off
+MOST = 0.1  # maximum relative error of a fit
 
 
 def names_of(fits, good):
@@ -29,12 +30,12 @@ def test_gpus_that_were_held_back():
 
 
 def test_cores_that_were_held_back():
-    """As below, the page says of what the model is wrong."""
+    """As in the next test, the page states for which calls the model is wrong."""
     assert names_of(scaling_model.core_fits(), good=False) == ["reduce, float64"]
 
 
 def test_scans_of_empty_shares_that_were_held_back():
-    """The page says of which ranks the model is wrong."""
+    """The page states for which numbers of ranks the model is wrong."""
     assert names_of(scaling_model.round_fits(), good=False) == ["64 ranks"]
 
 
@@ -67,7 +68,7 @@ def test_calls_are_work_on_one_host_and_carries_on_very_many():
 def test_without_late_ranks_a_chain_takes_all_messages_and_a_tree_its_levels(ranks):
     fold, message = late_ranks.FOLD_S, late_ranks.MESSAGE_S
     assert late_ranks.simulated(late_ranks.chain, ranks, 0) == pytest.approx(fold + (ranks - 1) * message)
-    # Up, and down to the rank that has most right turns on its way.
+    # Up, and then down to the rank whose path has the most right turns.
     down = max(rank.bit_count() for rank in range(ranks))
     assert late_ranks.simulated(late_ranks.tree, ranks, 0) == pytest.approx(fold + (math.ceil(math.log2(ranks)) + down) * message)
 

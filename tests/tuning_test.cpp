@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/tuning_test.cpp: which entry of a tuning table a compute capability chooses, and values that determine bits.
+// tests/tuning_test.cpp: the entry of a tuning table that is chosen for a compute capability, and values that determine
+// bits.
 #include <gtest/gtest.h>
 
 #include "cpu/tuning/blocks.hpp"
@@ -48,7 +49,7 @@ TEST(Tuning, EntriesOutOfOrderAreSeen) {
   EXPECT_FALSE(ascends(kTwice));
 }
 
-/// Whether From<Values> could be an entry is a static_assert; this is what it looks at.
+/// A static_assert checks whether From<Values> can be an entry; this is its condition.
 template <class T>
 constexpr bool kIsMarked = requires { T::kDeterminesFloatBits; };
 
@@ -61,7 +62,7 @@ TEST(Tuning, OrdersAreMarkedAndTuningsAreNot) {
   EXPECT_FALSE((kIsMarked<LookaheadTuning> || kIsMarked<ReduceTuning> || kIsMarked<LanesTuning>));
 }
 
-// Results of floats have these bits in earlier releases: another value here is a change for CHANGELOG.md.
+// Results of floats had these bits in earlier releases: a change of a value must be listed in CHANGELOG.md.
 TEST(Tuning, OrdersAreAsReleased) {
   EXPECT_EQ(kReduceOrder.threads, 256);
   EXPECT_EQ(kReduceOrder.blocks, 1056);

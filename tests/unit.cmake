@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/unit.cmake: the tests of the library: every rung, the C functions for Awkward Array, laws, and broken rungs.
+# tests/unit.cmake: the tests of the library: every rung, the C functions for Awkward Array, laws, and mutants.
 #
-# In the sanitizer builds: the rungs, as they read and write at every edge and on several threads. Not there: laws and
-# mutants, which run the same code again; what they add is arithmetic.
+# Sanitizer builds run the rungs, which read and write at every edge and on several threads. They omit laws and mutants,
+# which run the same code again and only add arithmetic.
 
 foreach(problem IN LISTS upsweep_problems)
   upsweep_test(${problem}_rungs SANITIZE SOURCES ${problem}_rungs_test.cpp)
@@ -32,7 +32,7 @@ upsweep_test(awkward_vectors SANITIZE SOURCES awkward_vectors_test.cpp)
 upsweep_test(awkward_index_kernels SOURCES awkward_index_kernels_test.cpp LIBS ${CMAKE_DL_LIBS})
 foreach(test IN ITEMS test_awkward_golden test_awkward_kernels test_awkward_index_kernels)
   if(TARGET ${test})
-    # Loaded by name, not linked: found on the run path.
+    # The library is not linked, but loaded by its name: it is found on the run path.
     target_compile_definitions(${test} PRIVATE UPSWEEP_AWKWARD_LIBRARY="$<TARGET_SONAME_FILE_NAME:upsweep_awkward>")
     add_dependencies(${test} upsweep_awkward)
     set_target_properties(${test} PROPERTIES BUILD_RPATH "$<TARGET_FILE_DIR:upsweep_awkward>")

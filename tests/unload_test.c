@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unload_test.c: a program that knows the library as a plug-in only: it is loaded, called and unloaded again and again,
- * also while the thread that has called it goes on, and no thread of it is left. */
+/* tests/unload_test.c: a program that uses the library only as a plug-in. It repeatedly loads, calls and unloads it,
+ * also while the thread that called it continues. No thread of the library may be left. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ static void fail(const char* what) {
   exit(1);
 }
 
-/* One that has ended stays in the list for a moment after it was joined. */
+/* A thread that has ended stays in the list for a moment after it was joined. */
 static int threads_now(void) {
   int count = 0;
   DIR* tasks = opendir("/proc/self/task");
@@ -45,7 +45,7 @@ static int threads(void) {
 
 static void call(void* plugin) {
   void* const symbol = dlsym(plugin, "awkward_ListArray64_compact_offsets_64");
-  if (symbol == NULL) fail("not exported");
+  if (symbol == NULL) fail("the function is not exported");
   Function compact = NULL;
   memcpy(&compact, &symbol, sizeof compact); /* ISO C has no cast for it */
   if (compact(offsets, starts, stops, kLists).str != NULL || offsets[kLists] != 3 * (int64_t)kLists) fail("wrong");
@@ -62,7 +62,7 @@ static void* call_once(void* barrier) {
   call(plugin);
   pthread_barrier_wait(barrier);
   dlclose(plugin);
-  pthread_barrier_wait(barrier); /* unloaded */
+  pthread_barrier_wait(barrier); /* the library is now unloaded */
   return NULL;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/workers.hpp: how long an input must be for several workers, which long ones get.
+// tests/workers.hpp: the minimum length of an input for several workers.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace upsweep::tests {
 
-/// The fewest elements of so many bytes (of the input or the output, whichever are more) for which cpu::block_workers() is
-/// `workers`, where it is asked for as many or more.
+/// Returns the minimum number of elements for which cpu::block_workers() is `workers`, if at least this number is
+/// requested. `bytes`: the size of an element of the input or of the output, whichever is larger.
 constexpr std::int64_t elements_for(int workers, std::int64_t bytes) {
   constexpr std::int64_t kBlocksOfAWorker = 4;
   return workers * kBlocksOfAWorker * cpu::kBlockBytes / bytes;

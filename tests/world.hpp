@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/world.hpp: which rank of how many this process is.
+// tests/world.hpp: the rank of this process and the number of ranks.
 #pragma once
 
 #include <mpi.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/awkward/awkward_plugin.py: a pytest plugin that runs Awkward's own tests with upsweep's kernels, counts their calls, and
-# compares what became of every test with a run without them.
+# tests/awkward/awkward_plugin.py: a pytest plugin that runs Awkward's own tests with upsweep's kernels. It counts the
+# calls of each kernel, and compares the outcome of every test with a run without upsweep.
 import collections
 import ctypes
 import json
@@ -12,7 +12,7 @@ from upsweep._libraries import library_path
 from upsweep.awkward import _carries, _joins, _memory, _native, _table, _ufuncs
 
 TESTS_PER_DOT = 100
-calls = collections.Counter()  # by function of ours
+calls = collections.Counter()  # number of calls of each of our functions
 
 
 def pytest_addoption(parser):
@@ -43,7 +43,8 @@ def counted(name, function):
 
 
 class Library:
-    """In the place of awkward_cpp's: all functions that ours has, registered or not, then Awkward's."""
+    """Replaces awkward_cpp's library: uses each function that upsweep has, registered or not, and Awkward's for all
+    others."""
 
     def __init__(self, ours, theirs):
         self.ours, self.theirs = ours, theirs
@@ -65,7 +66,7 @@ def replace_library():
 
 def register():
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # Awkward is another than the one that the kernels are for
+        warnings.simplefilter("error")  # it warns if the kernels are made for another Awkward
         upsweep.awkward.register()
     registration = _table._registration
     # Nearly all arrays in Awkward's tests are small.
@@ -79,7 +80,7 @@ def register():
 
 
 def never_called(way):
-    """Nothing may be tested by chance alone: functions of ours that the tests must have come to and have not."""
+    """Returns our functions that the tests must call but never called, so that no function is tested only by chance."""
     if way == "library":
         return [] if calls else ["any kernel"]
     return [name for name in _native.ARGUMENTS if not calls[name]] if way else []
@@ -124,7 +125,7 @@ class Report:
         if ended and self.problems:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         elif ended and path:
-            session.exitstatus = pytest.ExitCode.OK  # what fails without upsweep may fail with it
+            session.exitstatus = pytest.ExitCode.OK  # a test that fails without upsweep may also fail with it
 
     def compare(self, others):
         for test in sorted(others.keys() | self.outcomes.keys()):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/conftest.py: runs the command in a folder of its own, and checks what every success and every failure owes.
+# tests/cli/conftest.py: runs the command in a separate folder, and checks the properties that every success and every
+# failure must have.
 import contextlib
 import io
 import json
@@ -48,7 +49,7 @@ STATUS = {
 
 
 class Operator(NamedTuple):
-    """What NumPy calls an operator, and its identity for integers of a type and for floats."""
+    """An operator's NumPy function, and its identity for integers of a type and for floats."""
 
     ufunc: np.ufunc
     identity: Callable[[np.iinfo], int]
@@ -77,7 +78,7 @@ def pytest_configure(config):
 
 
 class Upsweep:
-    """The command, in a folder that holds nothing but what the test puts there."""
+    """The command, run in a folder that contains only the files of the test."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -94,7 +95,8 @@ class Upsweep:
         return name
 
     def table(self, name, columns, **options):
-        """Columns as a .parquet, .arrow (IPC file), .arrows (IPC stream) or .csv file, by the name."""
+        """Writes columns to a .parquet, .arrow (IPC file), .arrows (IPC stream) or .csv file, according to the name's
+        suffix."""
         import pyarrow as pa
 
         table = columns if isinstance(columns, pa.Table) else pa.table(columns)
@@ -123,7 +125,7 @@ class Upsweep:
         return subprocess.run([COMMAND, *map(str, args)], timeout=timeout, check=False, **options)
 
     def ok(self, *args, **options):
-        """Runs to success, with nothing on standard error (which is a pipe); returns standard output's bytes."""
+        """Runs to success, with nothing on standard error (which is a pipe); returns the bytes of standard output."""
         done = self.run(*args, **options)
         assert (done.returncode, done.stderr) == (0, b""), f"{args}: {done}"
         return done.stdout
@@ -135,18 +137,18 @@ class Upsweep:
         return only_object(self.ok(*args, "--json", **options))
 
     def npy(self, *args, **options):
-        """The array that `-o -` writes."""
+        """Returns the array that `-o -` writes."""
         stream = io.BytesIO(self.ok(*args, "-o", "-", **options))
         array = np.load(stream, allow_pickle=False)
         assert stream.read() == b""
         return array
 
     def shell(self, script):
-        """A bash script with pipefail, where $U is the command."""
+        """Runs a bash script with pipefail, where $U is the command."""
         return self.run_other(["bash", "-o", "pipefail", "-c", script])
 
     def run_other(self, args, timeout=3600):
-        """Another program, where $U is the command."""
+        """Runs another program, where $U is the command."""
         return subprocess.run(
             args,
             cwd=self.folder,
@@ -159,7 +161,7 @@ class Upsweep:
         )
 
     def files(self):
-        """What lies in the folder; equal before and after where nothing was touched."""
+        """Returns the contents of the folder; equal before and after if nothing was changed."""
         found = {}
         for path in sorted(self.folder.rglob("*")):
             status = path.lstat()
@@ -167,7 +169,7 @@ class Upsweep:
         return found
 
     def fails(self, word, *args, index="any", **options):
-        """Fails with that word (or one of several), as text and as JSON, and leaves the folder as it was."""
+        """Fails with this error code (or one of several), as text and as JSON, and does not change the folder."""
         words = (word,) if isinstance(word, str) else word
         before = self.files()
 
@@ -198,7 +200,7 @@ class Upsweep:
 
 
 def only_object(output):
-    """The one JSON object that is all of standard output; NaN and Infinity are no JSON."""
+    """Parses standard output, which must be exactly one JSON object. NaN and Infinity are not JSON."""
 
     def refuse(constant):
         raise AssertionError(f"{constant} is not JSON")
@@ -210,7 +212,8 @@ def only_object(output):
 
 
 def check_message(stderr):
-    """One line that says who speaks; about SQL, two more that show the place."""
+    """The message is one line that begins with the program's name; errors in SQL have two more lines that show the
+    place."""
     text = stderr.decode(errors="replace")
     assert text.startswith("upsweep: ") and text.endswith("\n") and text.count("\n") in (1, 3), stderr
     if text.count("\n") == 3:
@@ -222,7 +225,8 @@ def check_message(stderr):
 
 @pytest.fixture(autouse=True)
 def devices(request, monkeypatch):
-    """Only the tests of `--device cuda` see a GPU: what the others expect must not depend on the machine."""
+    """Hides GPUs from all tests except those of `--device cuda`: the results that the others expect must not depend on
+    the machine."""
     if request.module.__name__ != "test_device":
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
@@ -234,7 +238,7 @@ def upsweep(tmp_path):
 
 @pytest.fixture(scope="session")
 def arrow_reason(tmp_path_factory):
-    """Why columns of tables cannot be tested, or an empty string."""
+    """Returns why columns of tables cannot be tested, or an empty string."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
@@ -251,7 +255,7 @@ def arrow_reason(tmp_path_factory):
 
 @pytest.fixture
 def arrow(arrow_reason):
-    """Skips where Parquet, Arrow IPC and CSV cannot be read; gives pyarrow."""
+    """Returns pyarrow; skips the test if the build cannot read Parquet, Arrow IPC and CSV."""
     if arrow_reason:
         pytest.skip(arrow_reason)
     import pyarrow
@@ -261,7 +265,7 @@ def arrow(arrow_reason):
 
 @pytest.fixture
 def big(tmp_path):
-    """Makes large files by `big(name, bytes)`, sparse, and takes them away after the test whatever pytest keeps."""
+    """Makes large sparse files by `big(name, bytes)`. Deletes them after the test, even if pytest keeps its folders."""
     made = []
 
     def make(name, dtype, count):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_bench.py: `upsweep bench`: what it measures and writes down, goes on with, and refuses; never how fast.
+# tests/cli/test_bench.py: `upsweep bench`: what it measures, writes, resumes and refuses; never how fast it is.
 import contextlib
 import itertools
 import json
@@ -55,7 +55,7 @@ def test_threads_are_measured_where_it_matters(upsweep):
     found = results(upsweep, "r.json")
     by_study = {row["study"]: set() for row in found["rows"]}
     for row in found["rows"]:
-        if row["rung"] != "cpu.std_par":  # which runs on every core, whatever is asked for
+        if row["rung"] != "cpu.std_par":  # this rung runs on every core, whatever number is requested
             by_study[row["study"]].add(row["threads"])
     assert by_study["threads"] == {1, 2} and {"sizes", "types"} <= set(by_study)
 
@@ -72,7 +72,7 @@ def test_it_goes_on_where_it_was_stopped(upsweep):
     begun["groups"] = [group for group in whole["groups"] if group["n"] == 100]
     upsweep.write("results.json.partial", json.dumps(begun))
     text = bench(upsweep, "scan").decode()
-    assert "1 of 2 cells were there from before" in text
+    assert "1 of 2 cells are from an earlier run" in text
     again = results(upsweep)
     assert again["cells"] == whole["cells"] and len(again["rows"]) == len(whole["rows"])
     assert [row for row in again["rows"] if row["n"] == 100] == begun["rows"]
@@ -91,11 +91,11 @@ def test_what_was_measured_survives_a_kill(upsweep):
         process.kill()
         return process.wait() != 0
 
-    while not is_killed():  # it had ended before this process was run again
+    while not is_killed():  # the command had ended before this process was scheduled again
         (upsweep.folder / "results.json").unlink()
     before = json.loads(partial.read_text())
     assert before["cells"] and not (upsweep.folder / "results.json").exists()
-    assert "from before" in upsweep.text(*arguments, timeout=3600)
+    assert "from an earlier run" in upsweep.text(*arguments, timeout=3600)
     found = results(upsweep)
     assert found["rows"][: len(before["rows"])] == before["rows"]
 
@@ -123,7 +123,7 @@ def test_former_names_of_problems_are_gone_on_with(upsweep):
     begun = json.loads(json.dumps(whole).replace('"offsets/', '"ragged/').replace('"offsets"', '"ragged"'))
     assert begun["cells"] != whole["cells"] and begun["method"] != whole["method"] and begun["rows"] != whole["rows"]
     upsweep.write("results.json.partial", json.dumps(begun))
-    assert "2 of 2 cells were there from before" in bench(upsweep, "offsets").decode()
+    assert "2 of 2 cells are from an earlier run" in bench(upsweep, "offsets").decode()
     assert results(upsweep) == whole
 
 
@@ -131,12 +131,12 @@ def test_time_without_end_can_be_gone_on_with(upsweep):
     arguments = ("bench", "partition", *SMALL, "--max-seconds", "inf", "-o", "results.json")
     upsweep.ok(*arguments, timeout=3600)
     (upsweep.folder / "results.json").rename(upsweep.folder / "results.json.partial")
-    assert b"2 of 2 cells were there from before" in upsweep.ok(*arguments, timeout=3600)
+    assert b"2 of 2 cells are from an earlier run" in upsweep.ok(*arguments, timeout=3600)
 
 
 def holds_a_lock(process):
     for file in pathlib.Path(f"/proc/{process.pid}/fdinfo").iterdir():
-        with contextlib.suppress(OSError):  # closed in the meantime
+        with contextlib.suppress(OSError):  # the file was closed in the meantime
             if b"FLOCK" in file.read_bytes():
                 return True
     return False
@@ -148,7 +148,7 @@ def test_two_calls_do_not_write_one_file(upsweep):
     while not holds_a_lock(first):
         assert first.poll() is None
         time.sleep(0.01)
-    first.send_signal(signal.SIGSTOP)  # it does not end while the other one starts
+    first.send_signal(signal.SIGSTOP)  # it must not end while the other one starts
     second = upsweep.run(*arguments)
     first.send_signal(signal.SIGCONT)
     assert second.returncode == 2 and b"another upsweep bench is writing it" in second.stderr, second
@@ -163,7 +163,7 @@ def test_a_length_that_is_given_twice_is_measured_once(upsweep):
 
 def test_what_does_not_fit_memory_is_a_failure_and_the_rest_is_measured(upsweep):
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    sizes = (memory // 8, 2**40, 100)  # of int32: half of the memory for each array, far beyond, and nothing
+    sizes = (memory // 8, 2**40, 100)  # of int32: half of the memory for each array, far too large, and tiny
     arguments = ["bench", "scan", "--quick", "--sizes", ",".join(map(str, sizes)), "--threads", "1", "-o", "r.json"]
     done = upsweep.run(*arguments, timeout=3600)
     assert done.returncode == 1 and done.stderr == b"", done
@@ -197,7 +197,7 @@ def test_bad_requests(upsweep):
 
 # ----------------------------------------------------------------------------------------------------------- comparing
 
-# One build three times over, on two cores that a compiler used as well; every third sample.
+# The same build measured three times, on two cores that also ran a compiler; every third sample.
 RECORDED = pathlib.Path(__file__).parent / "recorded"
 REPEATS = [json.loads((RECORDED / f"{i}.json").read_text()) for i in (1, 2, 3)]
 PAIRS = list(itertools.permutations(range(3), 2))
@@ -254,11 +254,11 @@ def test_a_rung_too_noisy_to_judge_is_said_to_be(upsweep):
         scattered = times(scattered, factor, lambda row: row["rung"] == "cpu.columns" and row["n"] == n)  # noqa: B023
     changes, text = compared(upsweep, REPEATS[0], scattered)
     assert [each for each in changes if each["n"] is None] == []
-    assert "too noisy to find a tenth:\n  segmented-reduce cpu.columns " in text
+    assert "too noisy to detect a change of a tenth:\n  segmented-reduce cpu.columns " in text
 
 
 def test_few_measurements_are_not_judged(upsweep):
-    """What one measurement scatters by nobody knows."""
+    """One measurement does not show how much the times vary."""
     once = [dict(repeat, rows=[row for row in repeat["rows"] if row["n"] == 16384][:2]) for repeat in REPEATS[:2]]
     slower = times(once[1], 4, lambda row: row["rung"] == once[1]["rows"][0]["rung"])
     for name, part in (("before.json", once[0]), ("after.json", slower)):
@@ -267,7 +267,7 @@ def test_few_measurements_are_not_judged(upsweep):
     assert {each["verdict"] for each in found["changes"]} == {"unknown"}
     text = upsweep.text("bench", "--compare", "before.json", "after.json")
     assert text.startswith("no rung can be judged\n")
-    assert "of fewer than 3 measurements, too few to judge: " in text and "% slower" not in text
+    assert "fewer than 3 measurements, too few to judge: " in text and "% slower" not in text
 
 
 def test_what_has_become_wrong_is_reported(upsweep):
@@ -318,7 +318,7 @@ def test_measurements_without_their_like_are_counted(upsweep):
     fewer = dict(REPEATS[1], rows=[row for row in REPEATS[1]["rows"] if row["problem"] == "scan"])
     _, text = compared(upsweep, REPEATS[0], fewer)
     lost = sum(row["problem"] == "segmented-reduce" for row in REPEATS[0]["rows"])
-    assert f"measured before alone: {lost}, after alone: 1" in text and "segmented-reduce" not in text
+    assert f"measurements only before: {lost}, only after: 1" in text and "segmented-reduce" not in text
     none = dict(REPEATS[1], rows=[])
     upsweep.write("none.json", json.dumps(none))
     upsweep.fails("invalid_argument", "bench", "--compare", "before.json", "none.json")
@@ -329,11 +329,11 @@ def test_results_that_cannot_be_compared(upsweep):
     for name, content, code, says in (
         ("cut.json", json.dumps(REPEATS[0])[:-1000], "malformed", "truncated"),
         ("newer.json", json.dumps(dict(REPEATS[0], schema=2)), "malformed", "schema 2"),
-        ("list.json", "[]", "malformed", "no results"),
-        ("ladder.json", '{"schema": 1, "rows": []}', "malformed", "no results"),
-        ("rows.json", json.dumps(dict(REPEATS[0], rows=[{"rung": 3}])), "malformed", "without what is compared"),
-        ("groups.json", json.dumps(dict(REPEATS[0], groups=[3])), "malformed", "without what is compared"),
-        ("zero.json", json.dumps(times(REPEATS[0], 0, lambda row: True)), "malformed", "without what is compared"),
+        ("list.json", "[]", "malformed", "not a result"),
+        ("ladder.json", '{"schema": 1, "rows": []}', "malformed", "not a result"),
+        ("rows.json", json.dumps(dict(REPEATS[0], rows=[{"rung": 3}])), "malformed", "to compare are missing"),
+        ("groups.json", json.dumps(dict(REPEATS[0], groups=[3])), "malformed", "to compare are missing"),
+        ("zero.json", json.dumps(times(REPEATS[0], 0, lambda row: True)), "malformed", "to compare are missing"),
         ("other.json", json.dumps(dict(REPEATS[0], machine={"cpu": "Z80", "threads": 1})), "invalid_argument", "Z80, 1 threads"),
     ):
         upsweep.write(name, content)
@@ -344,6 +344,6 @@ def test_results_that_cannot_be_compared(upsweep):
         message = upsweep.fails("not_found", "bench", "--compare", *files)["message"]
         assert message == "nowhere.json: no such file; check the path"
     assert upsweep.fails("is_directory", "bench", "--compare", good, ".")["message"].startswith(".")
-    assert "takes two files" in upsweep.fails("invalid_argument", "bench", "--compare", good)["message"]
+    assert "needs two files" in upsweep.fails("invalid_argument", "bench", "--compare", good)["message"]
     upsweep.fails("invalid_argument", "bench", "--compare", good, good, "-o", "r.json")
     upsweep.fails("invalid_argument", "bench", "--compare", good, good, "--quick")

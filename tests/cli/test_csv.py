@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_csv.py: quotes, ends of lines, delimiters, header rows and encodings of CSV files, in every command that reads them.
+# tests/cli/test_csv.py: quotes, line ends, delimiters, header rows and encodings of CSV files, in every command that
+# reads them.
 import bz2
 import collections
 import csv
@@ -10,13 +11,13 @@ import random
 
 import pytest
 
-BLOCK = 1 << 20  # what the CSV reader takes at once
+BLOCK = 1 << 20  # the block size of the CSV reader
 
 pytestmark = pytest.mark.usefixtures("arrow")
 
 
 def refused_everywhere(upsweep, text, row, line, column="price"):
-    """By every command that reads CSV, and with the row and the line where the quote opened."""
+    """Every command that reads CSV reports the error, with the row and the line where the quote opened."""
     name = upsweep.write("t.csv", text)
     for args in (
         ["scan", f"{name}:{column}", "-o", "out.npy"],
@@ -47,7 +48,7 @@ def refused_everywhere(upsweep, text, row, line, column="price"):
         ('item,price,note\r\nmouse,1,\r\nmonitor,2,"19 inch\r\ncable,8,x\r\n', 1, 3),
         ('item,price,note\rmouse,1,\rmonitor,2,"19 inch\rcable,8,x\r', 1, 3),
         ('\ufeff"item",price,note\nmonitor,2,"19 inch\n', 0, 2),
-        ('item,price,note\n\n\nmouse,1,\n\r\nmonitor,2,"19 inch\n', 1, 6),  # empty lines are no rows here
+        ('item,price,note\n\n\nmouse,1,\n\r\nmonitor,2,"19 inch\n', 1, 6),  # here empty lines are not rows
         ('item,price,note\n"mo\nu""se",1,""\nmonitor,2,"19 inch\n', 1, 4),
         ('item,price,note\nmo"use,1,a"b"c""\nmonitor,2,"19 inch\n', 1, 3),
         ('item,price,"note\nmonitor,2,19 inch\n', None, 1),
@@ -72,7 +73,7 @@ def test_quotes_out_of_order_in_long_files(upsweep, before, after):
 
 
 def test_quotes_at_the_ends_of_blocks(upsweep):
-    """The quote that closes a field, and what comes after it, in different blocks."""
+    """The quote that closes a field, and the text after it, are in different blocks."""
     head = "x,y\n1,"
     for shift in range(-3, 4):
         field = "a" * (BLOCK - len(head) - 2 + shift)
@@ -109,7 +110,7 @@ def test_a_quote_within_a_field_that_does_not_begin_with_one(upsweep):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_files_as_python_reads_them(upsweep, seed):
-    """What Python's strict reader takes is read as the same cells, and what it refuses is refused."""
+    """Cells that Python's strict reader accepts have the same values, and those that it refuses are refused."""
     rng = random.Random(seed)
     end = rng.choice(["\n", "\r\n"])
     pieces = ['"', '""', ",", end, "a", "é", " ", "0", "'"]
@@ -146,7 +147,7 @@ def test_an_empty_line_after_a_byte_order_mark_holds_no_names(upsweep):
 
 
 def refused(upsweep, text, *words, row=None):
-    """With one message, whether or not the query names the column."""
+    """The message is the same whether or not the query names the column."""
     upsweep.write("t.csv", text)
     message = upsweep.fails("malformed", "query", "SELECT count(*) FROM 't.csv'", index=row)["message"]
     assert message.startswith("t.csv: ") and all(word in message for word in words), message
@@ -185,7 +186,7 @@ def test_delimiters_that_text_has_are_named_where_all_is_numbers(upsweep, delimi
         refused(upsweep, text, f"separated by {called}")
     for rows in (["a.b", "1.x", "3.y"], ["a.b", "1.2", "3"], ["a", "1.2", "3.4"], ["hh.mm"] + ["9.30"] * (delimiter == ":")):
         assert value(upsweep, "count(*)", "".join(row.replace(".", delimiter) + "\n" for row in rows)) == len(rows) - 1
-    if delimiter == " ":  # several count as one
+    if delimiter == " ":  # several spaces count as one
         refused(upsweep, "a   b\n1   2\n 10 20 \n", "separated by blanks")
 
 
@@ -274,9 +275,9 @@ def test_names_that_only_look_like_several(upsweep):
     "text, words, row",
     [
         # No header row.
-        ("1,2\n3,4\n5,6\n", ["no header row", "line 1 holds '1'", "in quotes"], None),
-        ("7\n", ["no header row", "line 1 holds '7'", ".txt"], None),
-        ("\n\n7\n8\n", ["no header row", "line 3 holds '7'"], None),
+        ("1,2\n3,4\n5,6\n", ["no header row", "line 1 contains '1'", "in quotes"], None),
+        ("7\n", ["no header row", "line 1 contains '7'", ".txt"], None),
+        ("\n\n7\n8\n", ["no header row", "line 3 contains '7'"], None),
         ("2001-12-31,5\n2002-01-01,6\n", ["no header row", "'2001-12-31'"], None),
         ("Berlin,5.5\nParis,7\nRome,\n", ["no header row", "'5.5'"], None),
         ("x,31/12/2001\ny,01/01/2002\n", ["no header row", "'31/12/2001'"], None),
@@ -298,7 +299,7 @@ def test_names_that_only_look_like_several(upsweep):
         ("Meetings,,,\nWho,When,Where,\nLee,May,Oslo,\n", ["line 1 ('Meetings,,,') seems to be a title", "tail -n +2"], None),
         ("Office,,\nTravel,,\nWho,When,Where\nLee,nil,\n", ["line 1 ('Office,,') seems to be a title", "tail -n +3"], None),
         (",,\n,,\na,b,c\n1,2,3\n", ["line 1 has no names, as all of its 3 cells are empty", "tail -n +3"], None),
-        (",\n,\n", ["line 1 has no names", "add them"], None),
+        (",\n,\n", ["line 1 has no names", "add one"], None),
         ("REPORT,,\na,b,c\n1,2,3\n", ["line 1 ('REPORT,,') seems to be a title", "tail -n +2"], None),
         ("# made by x\na,b\n1,2\n", ["line 1 begins with '#'", "comment"], None),
         ("# made by x\nb\n1\n", ["line 1 begins with '#'", "comment"], None),
@@ -326,9 +327,9 @@ def test_names_that_only_look_like_several(upsweep):
         ('a,b\nx"y, z",1\n', ["line 2 has 3 cells", "a quote inside an unquoted cell"], 0),
         ("a,b\n'x, y',1\n'z',2\n", ["line 2 has 3 cells", "apostrophes"], 0),
         ("a,b\n'x',1\n'z',2\n", ["line 2: ''x'' is in apostrophes", "column 'a'", "double quotes"], 0),
-        ('a, "b"\n1, "x"\n', ["line 1: a blank stands before the quote"], None),
-        ('a,b\n1, "x"\n', ["line 2: a blank stands before the quote"], 0),
-        ('a,b\n1, "x, y"\n', ["line 2 has 3 cells", "a blank stands before a quote"], 0),
+        ('a, "b"\n1, "x"\n', ["line 1: a blank precedes the quote"], None),
+        ('a,b\n1, "x"\n', ["line 2: a blank precedes the quote"], 0),
+        ('a,b\n1, "x, y"\n', ["line 2 has 3 cells", "a blank precedes a quote"], 0),
     ],
 )
 def test_files_of_another_form_are_refused(upsweep, text, words, row):
@@ -337,7 +338,8 @@ def test_files_of_another_form_are_refused(upsweep, text, words, row):
 
 @pytest.mark.parametrize("row, words", [("7", "has 1 cell"), ("Total: 7", "has 1 cell"), ("1,2,3", "has 3 cells"), ("x,y,z", "has 3 cells")])
 def test_the_first_bad_row_is_named_by_its_line(upsweep, row, words):
-    """Far down, on any number of threads, whatever is wrong with later rows."""
+    """The error is far down in the file. The message is the same with any number of threads, and whatever errors later
+    rows have."""
     rows = 900_000
     for others in ({}, {700_000: "5,\"x", 800_000: row}, {200_001: "z,5"}):
         lines = [f"{i},5" for i in range(rows)]
@@ -408,7 +410,7 @@ def test_names_are_listed_in_quotes(upsweep):
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_utf16_is_read_as_the_same_text(upsweep, encoding, threads):
-    """Characters of one to four bytes of UTF-8, two and four of UTF-16, at every place of what is decoded at once."""
+    """Characters of one to four bytes of UTF-8, or two and four of UTF-16, cross every position of a decoded block."""
     text = "name,n\r\n" + "".join(f"{'x' * (i % 7)}ü€😀{i % 11},{i}\r\n" for i in range(200_000))
     upsweep.write("a.csv", text)
     upsweep.write("b.csv", ("\ufeff" + text).encode(encoding))
@@ -429,7 +431,8 @@ def test_utf16_that_is_none(upsweep):
 
 
 def test_text_that_is_not_utf8(upsweep):
-    """An error where it is read: file, row and column, and the remedy. Columns that are not read do not matter."""
+    """An error in a column that is read reports file, row and column, and the remedy. Errors in columns that are not
+    read do not matter."""
     for before in (1, 300_000):
         upsweep.write("t.csv", b"name,n\n" + b"a,1\n" * before + "Köln,2\n".encode() + "Köln,3\n".encode("latin-1"))
         for what in ("max(name)", "count(name)"):
@@ -459,7 +462,7 @@ def test_compressed_files_are_named(upsweep, head, called, command):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_files_are_answered_or_refused(upsweep, seed):
-    """Whatever the bytes are: no crash, and none of it takes long."""
+    """Whatever the bytes are: the command must not crash or take long."""
     rng = random.Random(seed)
     starts = [
         "a,b,c\n1,2.5,x\n2,3.5,y\n",
@@ -483,7 +486,7 @@ def test_damaged_files_are_answered_or_refused(upsweep, seed):
 
 # --------------------------------------------------------------------------------------------------------------- cells
 
-MANY = 400_000  # rows of a few bytes: more than a MiB
+MANY = 400_000  # rows of a few bytes: more than 1 MiB
 
 
 def ask(upsweep, what, rest=""):
@@ -518,7 +521,7 @@ def test_words_for_missing_values_are_text_in_columns_of_text(upsweep, before):
     assert ask(upsweep, "SUM(n)", "WHERE country IS NULL") == [[6]]
     assert ask(upsweep, "SUM(n)", "WHERE country = ''") == [[7]]
     assert ask(upsweep, "COUNT(country)", "WHERE country <> 'DE'") == [[6]]
-    upsweep.write("t.csv", "country,n\nNA,1\nNA,2\n")  # and in one where all are such words
+    upsweep.write("t.csv", "country,n\nNA,1\nNA,2\n")  # also in a file where all cells are such words
     assert ask(upsweep, "country, SUM(n)", "GROUP BY country") == [["NA", 3]]
 
 
@@ -550,7 +553,7 @@ def test_integers_of_any_length_are_exact(upsweep):
 
 @pytest.mark.parametrize("what", ["COUNT(*)", "COUNT(1)", "SUM(1)"])
 def test_rows_are_counted_without_reading_a_column(upsweep, what):
-    """A cell that is not UTF-8 is an error of its column, which is not read here."""
+    """A cell that is not UTF-8 is only an error if its column is read. Here it is not read."""
     upsweep.write("t.csv", b"order,y\n" + b"5,1\n" * MANY + b"A\xff,2\n")
     assert ask(upsweep, what) == [[MANY + 1]]
     assert ask(upsweep, what, "WHERE y > 1") == [[1]]
@@ -559,8 +562,8 @@ def test_rows_are_counted_without_reading_a_column(upsweep, what):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_first_of_several_bad_rows_is_named(upsweep, threads):
-    """In whichever column it is, and in whichever part of the file."""
-    rows = [b"word,word,1234567\n"] * 600_000  # in three parts
+    """The bad row is found in any column, and in any part of the file."""
+    rows = [b"word,word,1234567\n"] * 600_000  # three CSV blocks
     rows[5] = b"word,a\xff,1\n"
     rows[7] = b"a\xff,word,1\n"
     rows[550_000] = b"a\xff,word,1\n"
@@ -568,12 +571,12 @@ def test_the_first_of_several_bad_rows_is_named(upsweep, threads):
     sql = "SELECT COUNT(s), COUNT(t), SUM(n) FROM 't.csv'"
     message = upsweep.fails("malformed", "query", sql, "--threads", threads, index=5)["message"]
     assert message.startswith("t.csv:t: line 7: "), message
-    # Rows of other lengths are found when the file is opened, before cells are looked at.
+    # Rows of other lengths are found when the file is opened, before cells are parsed.
     rows[550_000] = rows[550_007] = b"word,word\n"
     upsweep.write("t.csv", b"s,t,n\n" + b"".join(rows))
     message = upsweep.fails("malformed", "query", sql, "--threads", threads, index=550_000)["message"]
     assert message.startswith("t.csv: line 550002 has 2 cells"), message
-    # Columns that are all text are so whatever is in such a row: then the first bad row is the one that is named.
+    # Columns that contain only text stay text, whatever such a row contains. Then the message names the first bad row.
     rows[100_000::1000] = [b"word,word\n"] * 500
     upsweep.write("t.csv", b"s,t,n\n" + b"".join(rows).replace(b"1234567", b"word"))
     sql = "SELECT COUNT(s), COUNT(t), COUNT(n) FROM 't.csv'"
@@ -594,7 +597,7 @@ SEVERAL_COLUMNS = [
 
 @pytest.mark.parametrize("command", SEVERAL_COLUMNS, ids=" ".join)
 def test_the_first_bad_cell_of_several_columns_is_named(upsweep, command):
-    """Whichever of them is read first."""
+    """The result does not depend on which file is read first."""
     rows = [[i, i + 1, 5, "true"] for i in range(20)]
     rows[15][0], rows[8][1], rows[11][3] = "word", "word", "no"
     upsweep.write("t.csv", "a,b,c,m\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
@@ -615,25 +618,25 @@ def test_the_first_null_of_several_columns_is_named(upsweep, command):
     rows = [[i, i + 1, 5, "true"] for i in range(20)]
     rows[15][0], rows[8][1], rows[11][3] = "", "NA", ""
     upsweep.write("t.csv", "a,b,c,m\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
-    is_of_mask = command[0] == "select" and "--offsets" not in command  # NULL in the columns that are selected is none
+    is_of_mask = command[0] == "select" and "--offsets" not in command  # NULL in the selected columns is not an error
     row, column = (11, "m") if is_of_mask else (8, "b")
     message = upsweep.fails("null_value", *command, index=row)["message"]
     assert message.startswith(f"t.csv:{column}: line {row + 2} is NULL"), message
 
 
 def test_the_first_bad_row_of_columns_of_several_files_is_named(upsweep):
-    """Their numbers are made those of a wider type, column by column."""
+    """Numbers are converted to a wider type, column by column."""
     rows = [["1", "2"] for _ in range(20)]
     rows[15][0] = rows[8][1] = str(2**53 + 1)
     upsweep.write("0.csv", "x,y\n" + "".join(",".join(row) + "\n" for row in rows))
     upsweep.write("1.csv", "x,y\n1e3,1e3\n")
     message = upsweep.fails("malformed", "query", "SELECT SUM(x), SUM(y) FROM '*.csv'", index=8)["message"]
-    assert message.startswith("0.csv:y: line 10 has a value of type int64 that would be another one as float64"), message
+    assert message.startswith("0.csv:y: line 10 has a value of type int64 that changes when converted to float64"), message
 
 
 @pytest.mark.parametrize("cells", [("NA", "NULL"), ("", "NA"), ("NA", ""), ("", ""), ("NA", "5"), ("", "5"), ("5", "NA")])
 def test_a_pattern_is_read_as_a_single_file(upsweep, cells):
-    """In a column of numbers NA and empty cells are NULL, also where no file has a number."""
+    """In a numeric column NA and empty cells are NULL, even if no file has a number."""
     upsweep.write("one.csv", f"x,y\n{cells[0]},1\n{cells[1]},1\n")
     upsweep.write("g0.csv", f"x,y\n{cells[0]},1\n")
     upsweep.write("g1.csv", f"y,x\n1,{cells[1]}\n")
@@ -645,7 +648,7 @@ def test_a_pattern_is_read_as_a_single_file(upsweep, cells):
         assert message.startswith(f"g*.csv:x: g{first}.csv: line 2 is NULL"), message
     one, all_files = (upsweep.json("segment", "--offsets", "offsets.npy", source) for source in ("one.csv:x", "g*.csv:x"))
     assert (one["first"], one["dtype"]) == (all_files["first"], all_files["dtype"])
-    # In a query each column is what it is alone.
+    # In a query each column has the type that it would have by itself.
     kind = upsweep.json("query", "SELECT MAX(x) FROM 'g*.csv'")["types"]
     assert kind == upsweep.json("query", "SELECT MAX(x) FROM 'one.csv'")["types"]
 
@@ -668,13 +671,13 @@ def test_a_mask_of_booleans(upsweep, cells):
     assert upsweep.npy("select", "--mask", "mask.csv:m", "t.csv:x").tolist() == [1, 3]
     upsweep.write("mask.csv", "m,w\n1,a\n0,a\n1,a\n")
     message = upsweep.fails("unsupported_type", "select", "--mask", "mask.csv:m", "t.csv:x", "-o", "out.npy")["message"]
-    assert "mask.csv:m is int64: a mask must be of booleans, in CSV true and false, or of uint8" in message
+    assert "mask.csv:m is int64: a mask must contain booleans, in CSV true and false, or uint8" in message
     upsweep.write("mask.csv", 'm,w\ntrue,a\n"",a\nfalse,a\n')
     upsweep.fails("null_value", "select", "--mask", "mask.csv:m", "t.csv:x", "-o", "out.npy", index=1)
 
 
 def test_dates_of_year_0_are_read_as_in_sql(upsweep):
-    """Year 0 is 1 BC. Years before 0 and years of five digits are no dates."""
+    """Year 0 is 1 BC. Years before 0 and years of five digits are not dates."""
     upsweep.write("t.csv", "d\n0000-02-29\n0001-01-01\n9999-12-31\n")
     assert ask(upsweep, "MIN(d), MAX(d)") == [["0000-02-29", "9999-12-31"]]
     assert ask(upsweep, "COUNT(*)", "WHERE d = DATE '0000-02-29'") == [[1]]
@@ -705,7 +708,7 @@ WORDS = {
 
 @pytest.mark.parametrize("seed", range(40))
 def test_types_and_values_are_those_of_duckdb(upsweep, seed):
-    """Cells of one to three kinds, some in quotes, some empty. DuckDB has NULL for empty text too."""
+    """Cells of one to three kinds, some in quotes, some empty. DuckDB also reads empty text as NULL."""
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     rng = random.Random(seed)
     columns = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_device.py: `--device cuda`: the same answers, errors and files as on the CPU; skipped without a GPU.
+# tests/cli/test_device.py: `--device cuda` gives the same answers, errors and files as the CPU. Skipped without a GPU.
 import json
 import random
 
@@ -12,7 +12,7 @@ CHUNK = 1 << 21
 
 @pytest.fixture(autouse=True)
 def gpu(upsweep, monkeypatch):
-    monkeypatch.setenv("UPSWEEP_CACHE", "")  # compiled anew: nothing is left in the user's folder
+    monkeypatch.setenv("UPSWEEP_CACHE", "")  # compile anew, and leave nothing in the user's folder
     done = upsweep.run("reduce", upsweep.save("one.npy", [1], "int64"), "--device", "cuda", "--json")
     if json.loads(done.stdout).get("error", {}).get("code") in ("no_device", "not_built"):
         pytest.skip("skipped: no device")
@@ -26,7 +26,7 @@ def gpu(upsweep, monkeypatch):
 def test_scan_and_reduce(upsweep, dtype, n, options):
     upsweep.save("in.npy", np.random.default_rng(3).integers(0, 4, n), dtype)
     if "max" in options:
-        options = [*options, "--dtype", dtype]  # only sums are widened on a GPU
+        options = [*options, "--dtype", dtype]  # on a GPU only sums are widened
     expected = upsweep.npy("scan", "in.npy", *options)
     assert (upsweep.npy("scan", "in.npy", *options, "--device", "cuda") == expected).all()
     result = upsweep.json("scan", "in.npy", *options, "--device", "cuda")
@@ -41,7 +41,8 @@ def test_scan_and_reduce(upsweep, dtype, n, options):
 
 @pytest.mark.parametrize("limit", [[], ["--device-memory", "64MB"]])
 def test_files_of_several_chunks(upsweep, limit):
-    """More than one call's, each of many chunks: the carry goes on, whatever the limit; and what it ran at is said."""
+    """Several calls, each of many chunks: the carry continues across chunks, whatever the limit. The output states the
+    speed."""
     values = np.random.default_rng(8).integers(-50, 60, 2 * (1 << 25) + 3, dtype="int32")
     upsweep.save("in.npy", values)
     assert (upsweep.npy("scan", "in.npy", "--device", "cuda", *limit) == np.cumsum(values, dtype="int64")).all()
@@ -112,7 +113,7 @@ def test_rungs_of_the_gpu(upsweep):
     conftest.check_message(upsweep.run("scan", "in.npy", "--rung", "cuda.hillis_steele").stderr)
 
 
-# ------------------------------------------------------------------------------------------------------------------ lists
+# ---------------------------------------------------------------------------------------------------------------- lists
 
 
 def ragged(dtype, lists=20_000, seed=5):
@@ -125,7 +126,7 @@ def ragged(dtype, lists=20_000, seed=5):
 
 
 def on_both(upsweep, *args):
-    """What the CPU gives, and what a GPU gives of the same."""
+    """Returns the CPU's result and the GPU's result of the same input."""
     return upsweep.npy(*args), upsweep.npy(*args, "--device", "cuda")
 
 
@@ -148,7 +149,7 @@ def test_segments(upsweep, dtype, op):
     offsets, content = ragged(dtype)
     upsweep.save("offsets.npy", offsets.astype("int32" if dtype == "float32" else "int64"))
     upsweep.save("content.npy", content)
-    same = ["--dtype", dtype] if op[0] in ("max", "scan") else []  # only sums of lists are widened on a GPU
+    same = ["--dtype", dtype] if op[0] in ("max", "scan") else []  # on a GPU only sums of lists are widened
     args = ["segment", "--op", *op, *same, "--offsets", "offsets.npy", "content.npy"]
     expected, got = on_both(upsweep, *args)
     assert got.dtype == expected.dtype
@@ -200,7 +201,7 @@ def test_list_columns(upsweep, arrow, name):
     null = arrow.array(random.random(len(offsets) - 1) < 0.1)
     lists = arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), elements, mask=null)
     keep = arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), arrow.array(content > 2), mask=null)
-    if name == "t.parquet":  # which PyArrow does not write null lists to that have elements
+    if name == "t.parquet":  # PyArrow does not write null lists that have elements to Parquet
         lists, keep = (arrow.array(column.to_pylist(), column.type) for column in (lists, keep))
     rows = {"row_group_size": 1500} if name == "t.parquet" else {"max_chunksize": 1500}
     upsweep.table(name, {"x": lists, "keep": keep}, **rows)
@@ -265,7 +266,7 @@ def test_no_lists(upsweep):
     assert upsweep.load("out.offsets.npy").tolist() == [0]
 
 
-# ---------------------------------------------------------------------------------------------------------------- ladders
+# -------------------------------------------------------------------------------------------------------------- ladders
 
 
 @pytest.mark.parametrize("problem, types", [("scan", "int32,float64"), ("reduce", "int64,float32"), ("offsets", "int32")])
@@ -320,7 +321,7 @@ def test_columns_that_are_sent(upsweep, transfer):
 
 
 def save_items(upsweep, values):
-    """Items in a file; the sums that some of them have, ascending."""
+    """Items in a file, and some of the sums that subsets of them have, ascending."""
     upsweep.write("in.txt", "".join(f"{value}\n" for value in values))
     reached = np.zeros(sum(values) + 1, bool)
     reached[0] = True
@@ -330,7 +331,7 @@ def save_items(upsweep, values):
 
 
 def check_items(result, values, total, rung):
-    """That the answer's items are those at its positions, and add up to its sum."""
+    """Checks that the answer's items are at its positions, and add up to its sum."""
     assert (result["reachable"], result["sum"], result["rung"]) == (True, total, rung), result
     assert result["indices"] == sorted(set(result["indices"])), result
     assert result["items"] == [values[i] for i in result["indices"]], result
@@ -349,7 +350,7 @@ def test_subset_sums(upsweep, n, rung):
     decided = upsweep.json(*ask, yes, "--decide")
     assert (decided["reachable"], decided["sum"], decided["items"], decided["rung"]) == (True, yes, [], rung)
     assert upsweep.text(*ask, yes, "--decide") == f"yes: some of the {n} items add up to {yes}\n"
-    # Of 120 such items only sums close to none or all are out of reach: then most of them are too large.
+    # With 120 such items only sums close to none or all are out of reach: then most of them are too large.
     no = max(set(range(yes)) - set(sums))
     for target in (no, sum(values) + 1):
         for options in ([], ["--decide"]):
@@ -421,7 +422,7 @@ def test_subset_sums_by_a_rung(upsweep, rung):
     values = random.Random(15).choices(range(1, 3000), k=18)
     save_items(upsweep, values)
     target = sum(values[::3])
-    # A rung of the GPU says where it runs.
+    # A rung of the GPU reports where it runs.
     for where in ([], ["--device", "cuda"]):
         result = upsweep.json("subset-sum", "in.txt", "--target", target, "--rung", rung, *where)
         check_items(result, values, target, rung)
@@ -458,7 +459,7 @@ def test_the_subset_sum_ladder(upsweep):
     for row in rows:
         assert (row["n"], row["target"], row["status"]) == (12, 3000, "verified"), row
         assert row["median_s"] > 0 and row["device"] != "cpu", row
-        # That which decides about the target fills no bitmap, and is not captured into a graph.
+        # a rung that only decides about the target does not fill a bitmap, and is not captured into a graph
         fills = row["rung"] != "cuda.two_list"
         assert (row["sums_per_s"] is not None) == fills, row
         assert (row["graph_s"] is not None) == fills, row

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_files.py: bad input: damaged, hostile, absent and unreadable files of every format, each refused with a message.
+# tests/cli/test_files.py: bad input: damaged, hostile, absent and unreadable files of every format; each is refused
+# with a message.
 import json
 import os
 import pathlib
@@ -12,11 +13,11 @@ import conftest
 import numpy as np
 import pytest
 
-BLOCK = 1 << 20  # about what the CSV reader takes at once
+BLOCK = 1 << 20  # approximate block size of the CSV reader
 
 
 def npy(shape="(3,)", descr="'<i4'", fortran="False", data=b"\0" * 12, header=None, version=(1, 0), length=None):
-    """A .npy file with every part as given."""
+    """Returns a .npy file made of exactly these parts."""
     if header is None:
         header = f"{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}"
     text = header.encode("latin-1")
@@ -206,7 +207,7 @@ def test_short_data(upsweep):
         refuses(upsweep, npy()[:-missing], "malformed")
     upsweep.save("a.npy", np.zeros(3 << 20, dtype="int64"))
     with (upsweep.folder / "a.npy").open("r+b") as file:
-        file.truncate((20 << 20) + 3)  # within a later piece
+        file.truncate((20 << 20) + 3)  # within a later chunk
     upsweep.fails("malformed", "scan", "a.npy", "-o", "out.npy")
     upsweep.fails("malformed", "offsets", "a.npy", "a.npy", "-o", "out.npy")
     with (upsweep.folder / "a.npy").open("rb") as file:
@@ -297,7 +298,7 @@ def test_unreadable_files(upsweep):
         (upsweep.folder / "secret.npy").chmod(0)
         upsweep.fails("unreadable", "scan", "secret.npy", "-o", "out.npy")
         return
-    # root reads everything, so somebody else asks
+    # root can read everything, so the command runs as another user
     nobody = {"user": 65534, "group": 65534, "extra_groups": []}
     folder = pathlib.Path(tempfile.mkdtemp())
     try:
@@ -306,7 +307,7 @@ def test_unreadable_files(upsweep):
         try:
             there.ok("--version", **nobody)
         except (OSError, AssertionError):
-            pytest.skip("root reads every file, and nobody else may run the command here")
+            pytest.skip("root can read every file, and other users cannot run the command here")
         there.save("secret.npy", [1], "int32")
         (folder / "secret.npy").chmod(0)
         there.fails("unreadable", "scan", "secret.npy", "-o", "out.npy", **nobody)
@@ -323,7 +324,7 @@ def test_devices_as_input(upsweep):
     upsweep.fails("malformed", "scan", "/dev/zero", "-o", "out.npy")
 
 
-# -------------------------------------------------------------------------------------------------------- damaged tables
+# ------------------------------------------------------------------------------------------------------- damaged tables
 
 
 def table_bytes(upsweep, arrow, name, n=20_000):
@@ -416,7 +417,7 @@ def test_text_far_down_a_csv_column(upsweep, arrow):
 
 def test_a_csv_column_that_becomes_decimals(upsweep, arrow):
     rows = 2 * BLOCK // 8
-    for lines in ("1234567\n" * rows + "2.5\n", "2.5\n" + "1234567\n" * rows):  # whatever stands in the first block
+    for lines in ("1234567\n" * rows + "2.5\n", "2.5\n" + "1234567\n" * rows):  # whatever the first block contains
         upsweep.write("t.csv", "x\n" + lines)
         assert upsweep.json("reduce", "t.csv")["value"] == f"{1234567 * rows + 2}.5"
     upsweep.write("t.csv", "x\n" + "1234567\n" * rows + "2e5\n")
@@ -438,7 +439,7 @@ def test_csv_integers_past_64_bits_are_not_rounded(upsweep, arrow):
     for cells in (["18446744073709551616"], ["-5", "9223372036854775808"], ["9" * 39]):
         upsweep.write("t.csv", "x\n" + "".join(cell + "\n" for cell in cells))
         error = upsweep.fails("unsupported_type", "reduce", "t.csv", index=len(cells) - 1)
-        assert f"t.csv:x: line {len(cells) + 1}: '{cells[-1]}' is an integer past 64 bits" in error["message"]
+        assert f"t.csv:x: line {len(cells) + 1}: '{cells[-1]}' is an integer that does not fit 64 bits" in error["message"]
         assert "upsweep query computes with integers of up to 38 digits" in error["message"]
 
 
@@ -451,7 +452,7 @@ def test_patterns_of_files(upsweep, arrow):
     scanned = upsweep.json("scan", "[ab].csv:y")
     assert (scanned["first"], scanned["last"], scanned["count"]) == (1, 10, 4)  # in the order of their names
     upsweep.write("[a].csv", "y\n50\n")
-    assert upsweep.json("reduce", "[a].csv:y")["value"] == 50  # a file with that name
+    assert upsweep.json("reduce", "[a].csv:y")["value"] == 50  # a file has exactly this name
     upsweep.fails("not_found", "reduce", "x*.csv:y")
     assert "no column 'z'" in upsweep.fails("unknown_column", "reduce", "[ab].csv:z")["message"]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_guest.py: `upsweep ladder --with`: the exercises' solutions pass, and of their mutants it says what is wrong and where.
+# tests/cli/test_guest.py: `upsweep ladder --with`: solutions of the exercises pass; for each mutant it reports what is
+# wrong and where.
 import json
 import os
 import pathlib
@@ -18,7 +19,7 @@ COMPILERS = {".c": os.environ.get("CC") or "cc", ".cpp": os.environ.get("CXX") o
 if not SOLUTIONS.is_dir():
     pytest.skip("the sources of guests are not here", allow_module_level=True)
 if not all(shutil.which(one) for one in COMPILERS.values()):
-    pytest.skip("no compiler to make guests with", allow_module_level=True)
+    pytest.skip("no compiler for the guests", allow_module_level=True)
 
 PROBLEMS = {
     "scan_loop": ("scan", "int32,int64,float32,float64"),
@@ -38,7 +39,7 @@ def source_of(folder, name):
 
 @pytest.fixture
 def build(tmp_path):
-    """Makes a shared library of a source, as the exercises say, and returns its path."""
+    """Compiles a source to a shared library, as the exercises say, and returns its path."""
 
     def make(text, suffix, name="my_rung"):
         (tmp_path / (name + suffix)).write_text(text)
@@ -64,7 +65,7 @@ def options_of(name, sizes="1,1000"):
 
 
 def guests(upsweep, *args):
-    """The guest's rows, of a ladder that may be refused."""
+    """Returns the guest's rows of a ladder, which may be refused."""
     done = upsweep.run(*args, "--json")
     assert done.returncode in (0, 1) and done.stderr == b"", done
     rows = json.loads(done.stdout)["rows"]
@@ -116,7 +117,7 @@ def test_every_exercise_is_described():
 # ---------------------------------------------------------------------------------------------------------- mutants
 
 MUTANTS = [
-    # the exercise, what is written instead of what, and what is said
+    # the exercise, the code that is replaced, the new code, and the expected message
     ("scan_loop", "uint64_t sum = 0;", "uint64_t sum = n > 1;", r"of 2 int64.*from index 0: -1 expected, 0 found"),
     ("scan_loop", "uint32_t sum = 0;\n  for (int64_t i = 0; i < n;", "uint32_t sum = 0;\n  for (int64_t i = 0; i + 1 < n;",
      r"of 1 int32, with 1 thread: wrong from index 0: -?\d expected, nothing written"),
@@ -249,7 +250,8 @@ def test_what_it_prints_is_no_part_of_the_output(upsweep, build):
 
 
 def test_it_may_change_how_its_floats_are_rounded(upsweep, build):
-    # Tried on many lengths, then verified with each count of threads; timed, it may meet what it has left itself.
+    # The rung is tried on many lengths, then verified with each thread count. When timed, it may find the rounding mode
+    # that it set itself.
     body = "  static int calls;\n  if ((++calls <= 2 || n != 5) && fegetround() != FE_TONEAREST) return 9;\n  fesetround(FE_UPWARD);\n  "
     library = build("#include <fenv.h>\n" + VERSION + SCAN + body + LOOP, ".c")
     rows = guests(upsweep, "ladder", "scan", "--sizes", "5", "--types", "int64", "--threads", "1,2", "--with", library)
@@ -272,7 +274,7 @@ def test_a_type_that_it_does_not_take_is_skipped(upsweep, build):
     rows = guests(upsweep, "ladder", "scan", "--sizes", "9", "--types", "int32,int8", "--with", library)
     assert [(row["type"], row["status"], row["reason"]) for row in rows] == [
         ("int32", "verified", None),
-        ("int8", "skipped", "does not take this type"),
+        ("int8", "skipped", "does not support this type"),
     ]
 
 
@@ -282,8 +284,8 @@ def test_what_is_no_guest(upsweep, build):
 
     upsweep.write("text.so", "no library")
     assert "there is no file ./none.so" in said("invalid_argument", "scan", "--with", "./none.so")
-    assert "no shared library that can be loaded" in said("invalid_argument", "scan", "--with", "text.so")
-    assert "no shared library that can be loaded" in said("invalid_argument", "scan", "--with", ".")
+    assert "not a shared library that can be loaded" in said("invalid_argument", "scan", "--with", "text.so")
+    assert "not a shared library that can be loaded" in said("invalid_argument", "scan", "--with", ".")
     no_version = build("int nothing;\n", ".c", "no_version")
     assert "has no upsweep_rung_version()" in said("invalid_argument", "scan", "--with", no_version)
     other = build(VERSION.replace("return UPSWEEP_RUNG_VERSION", "return 7"), ".c", "other")
@@ -301,13 +303,13 @@ def test_what_is_no_guest(upsweep, build):
     scan = build(VERSION + SCAN + "return 0; }", ".c", "scan")
     assert "has a rung of scan, none of reduce" in said("invalid_argument", "reduce", "--with", scan)
     assert (
-        "the select ladder takes no rung of one's own; these do: scan, reduce, offsets, segmented-reduce, filtered-sum, subset-sum"
+        "the select ladder does not support custom rungs; these do: scan, reduce, offsets, segmented-reduce, filtered-sum, subset-sum"
         in said("invalid_argument", "select", "--with", scan)
     )
-    assert "leaves out the rung of --with, which is guest.scan" in said(
+    assert "excludes the rung of --with, which is guest.scan" in said(
         "invalid_argument", "scan", "--rung", "cpu.serial", "--with", scan
     )
-    assert "--with needs the problem" in said("invalid_argument", "--with", scan)
+    assert "--with needs the PROBLEM" in said("invalid_argument", "--with", scan)
     assert "--with needs the name of a shared library" in said("invalid_argument", "scan", "--with", "")
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_ladder.py: `upsweep ladder` and `devices`: what they list, verify, skip and refuse; never how fast.
+# tests/cli/test_ladder.py: `upsweep ladder` and `devices`: what they list, verify, skip and refuse; never how fast they
+# are.
 import json
 
 import numpy as np
@@ -80,7 +81,7 @@ def test_every_problem_verifies(upsweep, problem):
         assert {(row["type"], row["n"]) for row in there} == {(t, n) for t in types.split(",") for n in (1, 777)}
         for row in there:
             assert row["status"] == "verified" or "adjacent" in row["rung"], row
-        # Generated lists lie anywhere in one group and one after the other in the next, where this rung can run.
+        # Generated lists are in any order in one group, and adjacent in the next, where this rung can run.
         verified = {(row["type"], row["n"]) for row in there if row["status"] == "verified"}
         assert verified == {(t, n) for t in types.split(",") for n in (1, 777)}
 
@@ -104,7 +105,7 @@ def test_one_rung(upsweep):
     result = upsweep.json("ladder", "scan", "--sizes", "1e3", "--types", "int32", "--rung", "cpu.lookahead")
     rows = check_rows(result, "scan")
     assert ("cpu.lookahead", "verified") in {(row["rung"], row["status"]) for row in rows}
-    assert {row["rung"] for row in rows} <= {"cpu.lookahead", "cpu.serial"}  # serial is what it is compared to
+    assert {row["rung"] for row in rows} <= {"cpu.lookahead", "cpu.serial"}  # it is compared with serial
 
 
 def test_no_time_at_all(upsweep):
@@ -141,7 +142,7 @@ ALONE = {"cpu.serial", "cpu.simd", "cpu.std_par", "cpu.table", "cpu.columns", "c
 
 
 def check_counts(result, problem, counts):
-    """Every rung verified with each count, or once where it takes no notice of it."""
+    """Every rung is verified with each count, or once if it ignores the count."""
     rows = check_rows(result, problem)
     cores = result["machine"]["threads"]
     assert [group["threads"] for group in result["groups"]] == counts * (len(result["groups"]) // len(counts))
@@ -289,14 +290,14 @@ def test_no_elements_as_input(upsweep):
         json.loads(done.stdout)
 
 
-# ---------------------------------------------------------------------------------------------------------- filtered sum
+# --------------------------------------------------------------------------------------------------------- filtered sum
 
 
 def check_filtered_sum(rows, limit, kept, n):
     for row in rows:
         assert (row["status"], row["limit"], row["kept"], row["n"]) == ("verified", limit, kept, n), row
         assert row["fraction_of_read"] > 0
-        # The keys, and whole lines of both payload columns.
+        # The keys, and whole cache lines of both payload columns.
         assert 4 * n <= row["bytes"] <= 4 * n + 2 * 64 * min(kept, n / 8 + 1), row
     assert {row["rung"] for row in rows} == set(RUNGS["filtered-sum"])
 
@@ -353,7 +354,7 @@ def test_filtered_sum_on_decimals(upsweep, arrow):
     rows = upsweep.json("ladder", "filtered-sum", "--input", "t.parquet:k", "t.parquet:q", "t.parquet:p")
     rows = check_rows(rows, "filtered-sum")
     check_filtered_sum(rows, 30, 2, 3)
-    # Prices are in cents on the ladder: the same sum as the query's.
+    # The ladder's prices are in cents: its sum must equal the query's.
     answer = upsweep.json("query", "SELECT SUM(q * p) FROM 't.parquet' WHERE k < 30")["rows"]
     assert {row["sum"] for row in rows} == {-12980}
     assert answer == [["-129.8000"]]
@@ -505,7 +506,7 @@ def check_subset(result, n, target):
         assert set(row) >= FIELDS, row
         assert (row["n"], row["target"], row["status"]) == (n, target, "verified"), row
         assert row["median_s"] > 0
-        # Those that decide about the target fill no bitmap, so there is nothing to be measured by a copy.
+        # Rungs that only decide about the target do not fill a bitmap, so a copy is not measured for comparison.
         fills = row["rung"] not in ("cpu.meet_in_the_middle", "cpu.schroeppel_shamir")
         assert (row["sums_per_s"] is not None) == fills, row
     return [row["rung"] for row in rows]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_messages.py: what the command says of itself and of its arguments, and data that no terminal may obey.
+# tests/cli/test_messages.py: what the command prints about itself and its arguments, and data that must not control a
+# terminal.
 import os
 import pty
 
@@ -26,11 +27,11 @@ def message(upsweep, *args, word="invalid_argument"):
     return upsweep.fails(word, *args)["message"]
 
 
-# ------------------------------------------------------------------------------------------------- commands and arguments
+# ----------------------------------------------------------------------------------------------- commands and arguments
 
 
 def complaint(upsweep, *args):
-    """Of a command line where --json at the end would be something else."""
+    """The arguments of a command line where --json at the end would have another meaning."""
     done = upsweep.run(*args)
     assert (done.returncode, done.stdout) == (2, b""), done
     return done.stderr.decode()
@@ -39,7 +40,7 @@ def complaint(upsweep, *args):
 @pytest.mark.parametrize("args", [["nosuch"], ["nosuch", "in.npy"], ["--quiet", "nosuch"], ["Scan", "in.npy"]])
 def test_a_word_that_is_no_command_is_named(upsweep, args):
     text = message(upsweep, *args)
-    assert f"no command '{args[1] if args[0] == '--quiet' else args[0]}'" in text, text
+    assert f"unknown command '{args[1] if args[0] == '--quiet' else args[0]}'" in text, text
     assert ", ".join(COMMANDS) in text, text
 
 
@@ -62,29 +63,29 @@ def test_help(upsweep):
         assert upsweep.text("help", command) == upsweep.text(command, "--help")
         assert f"Usage: upsweep {command} " in upsweep.text("help", command)
         assert max(map(len, upsweep.text("help", command).splitlines())) <= 80
-    assert "no command 'nosuch'" in complaint(upsweep, "help", "nosuch")
+    assert "unknown command 'nosuch'" in complaint(upsweep, "help", "nosuch")
 
 
 @pytest.mark.parametrize(
     "args, words",
     [
-        (["scan", "in.npy", "b", "c"], "upsweep scan does not take b c: without an option it takes IN only "),
-        (["segment", "in.npy", "b"], "does not take b: without an option it takes CONTENT only; offsets follow --offsets "),
-        (["version", "b"], "upsweep version does not take b: without an option it takes nothing only "),
+        (["scan", "in.npy", "b", "c"], "upsweep scan does not accept b c: without an option it accepts IN "),
+        (["segment", "in.npy", "b"], "does not accept b: without an option it accepts CONTENT; offsets follow --offsets "),
+        (["version", "b"], "upsweep version does not accept b: without an option it accepts nothing "),
         (["scan", "in.npy", "--overflow", "checked", "--op", "mul"], "only add is checked, not mul; leave it out, or choose --overflow wrap"),
         (["scan", "in.npy", "--dtype", "int"], "is not one of int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64: write int64"),
         (["scan", "in.npy", "--dtype", "float"], ": write float64"),
         (["scan", "in.npy", "--dtype", "text"], ", float32, float64\n"),
         (["ladder", "scan", "--types", "int"], "the scan ladder does not run on 'int'; it runs on int8, "),
-        (["scan", "in.npy", "--nope", "5", "6"], "upsweep scan does not take --nope 5 6 "),
-        (["scan", "-x", "-y"], "upsweep scan does not take -x -y "),
-        (["--threads", "2", "scan", "in.npy"], "options go after it"),
-        (["--quiet", "scan", "in.npy"], "--quiet stands before the command; options go after it"),
+        (["scan", "in.npy", "--nope", "5", "6"], "upsweep scan does not accept --nope 5 6 "),
+        (["scan", "-x", "-y"], "upsweep scan does not accept -x -y "),
+        (["--threads", "2", "scan", "in.npy"], "write options after the command"),
+        (["--quiet", "scan", "in.npy"], "--quiet precedes the command; write options after the command"),
         (["scan", "in.npy", "--op"], "--op needs a value"),
         (["scan", "in.npy", "-o"], "--output needs a value"),
         (["ladder", "scan", "--input"], "--input needs a value"),
-        (["scan", "in.npy", "--op", "add", "--op", "mul"], "--op has more values than it takes"),
-        (["ladder", "offsets", "--input", "a", "b", "c", "d"], "--input has more values than it takes"),
+        (["scan", "in.npy", "--op", "add", "--op", "mul"], "--op has too many values"),
+        (["ladder", "offsets", "--input", "a", "b", "c", "d"], "--input has too many values"),
         (["scan", "in.npy", "--threads", "x"], "--threads cannot be 'x'"),
         (["scan", "in.npy", "--threads", "1.5"], "--threads cannot be '1.5'"),
         (["scan", "in.npy", "--json=foo"], "--json cannot be 'foo'"),
@@ -96,7 +97,7 @@ def test_arguments_are_named_in_their_order(upsweep, args, words):
     assert words in complaint(upsweep, *args)
 
 
-# ---------------------------------------------------------------------------------------------------------------- queries
+# -------------------------------------------------------------------------------------------------------------- queries
 
 
 @pytest.mark.parametrize(
@@ -137,11 +138,12 @@ def test_strings_that_are_no_tables(upsweep, arrow):
         assert upsweep.json("query", sql)["rows"] == [[3]], sql
 
 
-# ------------------------------------------------------------------------------------------------- what cannot be decoded
+# ----------------------------------------------------------------------------------------------- what cannot be decoded
 
 
 def test_integers_whose_differences_are_longer_than_themselves(upsweep, arrow):
-    """DuckDB takes 64-bit differences of 32-bit integers; Arrow's decoder takes no differences longer than the integers."""
+    """DuckDB accepts 64-bit differences of 32-bit integers; Arrow's decoder accepts no differences wider than the
+    integers."""
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     path = upsweep.folder / "t.parquet"
     duckdb.sql(
@@ -221,7 +223,7 @@ def test_the_place_in_a_query_stays_under_its_caret(upsweep, arrow):
 
 
 def test_remarks_on_a_terminal(upsweep, arrow):
-    """There, and only there, more is said on standard error."""
+    """Only there, standard error contains more lines."""
     name = upsweep.table(HOSTILE.replace("\n", "") + ".parquet", {"x": [1, 2]})
     for args in (["query", f"SELECT sum(x) FROM '{name}'"], ["ladder", "scan", "--input", f"{name}:x"]):
         ours, theirs = pty.openpty()
@@ -250,7 +252,7 @@ def test_words_of_others_for_an_operator(upsweep, command):
         ("numpy.maximum", ": write --op max"),
         ("Product", ": write --op mul"),
         ("mean", ": a mean is the sum (add) divided by the number of elements"),
-        ("cumsum", ": that is a scan, whose operator is add"),
+        ("cumsum", ": this is a scan with the operator add"),
         ("np.add", ": write --op add"),
         ("numpy.maximum", ": write --op max"),
         ("sum()", ": write --op add"),
@@ -268,7 +270,7 @@ def test_reducers_of_lists_alone(upsweep):
     for command in ("reduce", "scan"):
         for word in ("count", "argmax", "any"):
             text = message(upsweep, command, "x.npy", "--op", word)
-            assert text.endswith(", xor: only lists have that, by segmented_reduce or upsweep segment"), text
+            assert text.endswith(", xor: this is only for lists: use segmented_reduce or upsweep segment"), text
 
 
 @pytest.mark.parametrize(
@@ -279,11 +281,11 @@ def test_reducers_of_lists_alone(upsweep):
         ("'t.csv'", "a query begins with SELECT, not with 't.csv': SELECT COUNT(*) FROM 't.csv'"),
         ("t.csv", "a query begins with SELECT, not with t: SELECT COUNT(*) FROM 'FILE'"),
         ("SELEC SUM(a) FROM 't.csv'", "a query begins with SELECT, not with SELEC"),
-        ("SELECT SUM(a) AS 'total' FROM 't.csv'", 'a name is written in double quotes: AS "total"'),
-        ("SELECT COUNT(*) FROM `t.csv`", "a file is named in single quotes, not in backticks: FROM 't.csv'"),
-        ("SELECT SUM(`a`) FROM 't.csv'", 'a name is written in double quotes, not in backticks: "a"'),
-        ("SELECT `a`, COUNT(*) FROM 't.csv' GROUP BY `a`", 'a name is written in double quotes, not in backticks: "a"'),
-        ("SELECT SUM(t.a) FROM 't.csv'", "the query has no table 't': name the column alone, or the table, by AS t"),
+        ("SELECT SUM(a) AS 'total' FROM 't.csv'", 'write a name in double quotes: AS "total"'),
+        ("SELECT COUNT(*) FROM `t.csv`", "write a file name in single quotes, not in backticks: FROM 't.csv'"),
+        ("SELECT SUM(`a`) FROM 't.csv'", 'write a name in double quotes, not in backticks: "a"'),
+        ("SELECT `a`, COUNT(*) FROM 't.csv' GROUP BY `a`", 'write a name in double quotes, not in backticks: "a"'),
+        ("SELECT SUM(t.a) FROM 't.csv'", "the query has no table 't': omit the table name, or name the table with AS t"),
         ("SELECT COUNT(*) FROM 't.csv' WHERE s = \"x\"", "if it is text, write it in single quotes: 'x'"),
         ("SELECT COUNT() FROM 't.csv'", "count() takes one expression, or *"),
         ("SELECT SUM() FROM 't.csv'", "sum() takes one expression\n"),
@@ -320,7 +322,7 @@ def test_rows_of_files_are_named_by_their_lines(upsweep, arrow):
 def test_types_that_queries_do_not_compute_with(upsweep, arrow):
     upsweep.table("t.parquet", {"s": [{"x": 1}], "a": [1]})
     text = message(upsweep, "query", "SELECT SUM(s) FROM 't.parquet'", word="unsupported_type")
-    assert "which is not computed with; convert it to numbers, dates or text, or leave it out" in text
+    assert "; convert it to numbers, dates or text, or omit it" in text
 
 
 def test_lengths_in_place_of_offsets(upsweep):

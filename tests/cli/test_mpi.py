@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_mpi.py: scan, reduce and query --mpi: files dealt out to ranks, and what ends a run.
+# tests/cli/test_mpi.py: scan, reduce and query --mpi: the distribution of files to ranks, and how a run ends.
 import errno
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 
 MPIEXEC = os.environ.get("UPSWEEP_MPIEXEC", "")
 RANKS = [1, 2, 3, 8]
-# What Open MPI asks of a user who is root and has fewer cores than ranks; others do not look at it.
+# Settings that Open MPI requires if the user is root and has fewer cores than ranks; other MPI libraries ignore them.
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -50,7 +50,7 @@ def ok(upsweep, ranks, *args):
 
 
 def fails(upsweep, ranks, status, message, *args):
-    """Ends with that status, says so once, and leaves the folder as it was."""
+    """Ends with this status, reports it once, and does not change the folder."""
     before = upsweep.files()
     found, out, err = run(upsweep, ranks, *args)
     said = [line for line in err.splitlines() if line.startswith("upsweep: ")]
@@ -61,7 +61,7 @@ def fails(upsweep, ranks, status, message, *args):
 
 @pytest.fixture
 def parts(upsweep):
-    """A column cut into five files, one of them without elements."""
+    """A column in five files, one of them without elements."""
     random = np.random.default_rng(7)
     arrays = [random.integers(-1000, 1000, n, dtype=np.int32) for n in (10, 0, 300_000, 7, 50_000)]
     return [upsweep.save(f"x{i}.npy", array) for i, array in enumerate(arrays)], np.concatenate(arrays)
@@ -179,13 +179,13 @@ def test_what_fails_on_one_rank_ends_all_with_one_message(upsweep, parts):
     message = f"rank {rank}: {file}: output {first} does not fit int16: choose a wider --dtype or --overflow wrap"
     fails(upsweep, 3, 1, message, "scan", "--mpi", *files, "--dtype", "int16", "-o", "out.npy")
     fails(
-        upsweep, 2, 1, "rank 0: x1.npy: no elements, so there is no max", "reduce", "--mpi", "x1.npy", "x1.npy", "--op", "max"
+        upsweep, 2, 1, "rank 0: x1.npy: no elements, but max needs at least one", "reduce", "--mpi", "x1.npy", "x1.npy", "--op", "max"
     )
     fails(
         upsweep,
         2,
         2,
-        "rank 0: --mpi: the ranks write files, so that -o needs a name",
+        "rank 0: --mpi: the ranks write files, so -o needs the name of a file",
         "scan",
         "--mpi",
         *files,
@@ -213,7 +213,7 @@ def test_ranks_write_their_parts_of_one_file(upsweep, parts, ranks):
     assert np.array_equal(upsweep.load("out.npy"), running)
     assert (upsweep.folder / "out.npy").stat().st_size == 128 + running.nbytes
     assert (result["count"], result["output"]) == (len(running), "out.npy")
-    # The order of the files, and with it where the parts meet.
+    # The order of the files, and with it the borders between the parts, differ.
     backward = np.concatenate([upsweep.load(file) for file in files[::-1]])
     ok(upsweep, ranks, "scan", "--mpi", *files[::-1], "--one-file", "--dtype", "float32", "-o", "back.npy", "--quiet")
     assert np.array_equal(upsweep.load("back.npy"), np.cumsum(backward, dtype=np.int64).astype(np.float32))
@@ -229,7 +229,7 @@ def test_one_file_of_which_a_part_fails_is_none(upsweep, parts):
     upsweep.write("out.npy", "what stood there before")
     message = "rank 2: nope.npy: no such file; check the path"
     fails(upsweep, 3, 3, message, "scan", "--mpi", *files, "nope.npy", "--one-file", "-o", "out.npy")
-    # While the others write already.
+    # The error occurs while the other ranks are already writing.
     upsweep.save("large.npy", np.full(100_000, 2**30, dtype=np.int32))
     running = np.cumsum(np.concatenate([upsweep.load(file) for file in [*files, "large.npy"]]), dtype=np.int64)
     bad = int(np.argmax(running > 2**31 - 1))
@@ -240,9 +240,9 @@ def test_one_file_of_which_a_part_fails_is_none(upsweep, parts):
 @with_mpi
 def test_where_one_file_cannot_be(upsweep, parts):
     files, _ = parts
-    message = "rank 0: --one-file: out.parquet is written front to back, and only .npy by several ranks"
+    message = "rank 0: --one-file: out.parquet must be written front to back; several ranks can only write .npy"
     fails(upsweep, 2, 2, message, "scan", "--mpi", *files, "--one-file", "-o", "out.parquet")
-    message = "rank 0: /dev/null: is no file, which several processes could write"
+    message = "rank 0: /dev/null: is not a regular file, so several processes cannot write it"
     fails(upsweep, 2, 3, message, "scan", "--mpi", *files, "--one-file", "-o", "/dev/null")
     message = "rank 0: none/out.npy: no such folder to write it in; create the folder first"
     fails(upsweep, 2, 3, message, "scan", "--mpi", *files, "--one-file", "-o", "none/out.npy")
@@ -266,7 +266,7 @@ def test_ranks_with_other_command_lines(upsweep, parts):
 
 
 def process_of(rank, folder):
-    """The process id of that rank of the run in that folder, once it is there."""
+    """Returns the process id of this rank of the run in this folder, as soon as it exists."""
     deadline = time.monotonic() + 3600
     while time.monotonic() < deadline:
         for process in Path("/proc").glob("[0-9]*"):
@@ -284,7 +284,8 @@ def process_of(rank, folder):
 
 
 def writer_to(pipe):
-    """Opens a named pipe once somebody reads it: a rank does when MPI has begun, and before that mpiexec may wait for one that died."""
+    """Opens a named pipe as soon as it has a reader. A rank opens it after MPI was initialized; before that, mpiexec
+    may wait for a rank that died."""
     for _ in range(20 * 60 * 10):
         try:
             return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
@@ -298,7 +299,7 @@ def writer_to(pipe):
 @with_mpi
 def test_a_rank_that_dies_ends_the_run(upsweep, parts):
     files, _ = parts
-    os.mkfifo(upsweep.folder / "never.npy")  # rank 1 waits for somebody to write to it
+    os.mkfifo(upsweep.folder / "never.npy")  # rank 1 waits for a writer
     process = start(upsweep, 2, "scan", "--mpi", files[0], "never.npy", "-o", "out.npy")
     writer = writer_to(upsweep.folder / "never.npy")
     os.kill(process_of(1, upsweep.folder), signal.SIGKILL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_offsets.py: `upsweep offsets`: results against NumPy, every option, and each list that is refused.
+# tests/cli/test_offsets.py: `upsweep offsets`: results compared with NumPy, every option, and each invalid list.
 import numpy as np
 import pytest
 
@@ -11,7 +11,7 @@ INT64_MIN = -(2**63)
 
 
 def lists(dtype, n, seed=1):
-    """Starts and stops of lists that lie anywhere, and their offsets."""
+    """Starts and stops of lists in any order, and their offsets."""
     random = np.random.default_rng(seed)
     starts = random.integers(0, 1000, n).astype(dtype)
     counts = random.integers(0, 20, n)
@@ -226,7 +226,7 @@ def test_the_adjacent_rung_needs_adjacent_bounds(upsweep):
 def test_a_stop_before_its_start(upsweep, dtype, bad, rung):
     starts, stops, _ = lists(dtype, 20_000)
     starts[bad], stops[bad] = 5, 4
-    starts[-1], stops[-1] = 5, 0  # a later one changes nothing
+    starts[-1], stops[-1] = 5, 0  # a later error changes nothing
     save(upsweep, starts, stops)
     options = ["-o", "out.npy"] if rung is None else ["-o", "out.npy", "--rung", rung]
     message = upsweep.fails("stop_before_start", "offsets", "starts.npy", "stops.npy", *options, index=bad)["message"]
@@ -255,7 +255,7 @@ def test_a_bad_list_after_the_first_piece(upsweep, rung):
         ([0, INT64_MIN], [1, INT64_MAX], "overflow", 1),
         ([-1], [INT64_MAX], "overflow", 0),
         ([INT64_MIN], [0], "overflow", 0),
-        ([0, 0], [INT64_MAX, 1], "overflow", 1),  # their sum
+        ([0, 0], [INT64_MAX, 1], "overflow", 1),  # the sum overflows
         ([INT64_MAX], [INT64_MIN], "stop_before_start", 0),
         ([1], [INT64_MIN], "stop_before_start", 0),
         ([0, INT64_MIN, 5], [1, INT64_MAX, 4], "overflow", 1),

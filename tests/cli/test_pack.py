@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_pack.py: `upsweep pack`: lists from anywhere one after the other, against NumPy, and what is refused.
+# tests/cli/test_pack.py: `upsweep pack`: lists in any order are copied one after the other; compared with NumPy; and
+# what is refused.
 import datetime
 
 import numpy as np
@@ -46,7 +47,7 @@ def test_rungs(upsweep, rung):
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
 def test_list_columns(upsweep, arrow, name):
-    """They become offsets and content."""
+    """Lists become offsets and content."""
     lists = [[1, 2], None, [], [3, 4, 5]] * 30_000
     options = {"row_group_size": 50_000} if name == "t.parquet" else {"max_chunksize": 50_000}
     upsweep.table(name, {"x": arrow.array(lists, arrow.list_(arrow.uint8()))}, **options)
@@ -64,7 +65,7 @@ def test_list_columns(upsweep, arrow, name):
 
 @pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]])
 def test_each_column_keeps_its_nulls(upsweep, arrow, order):
-    """Lists of equal lengths: what is null in one column need not be in another."""
+    """Lists of equal lengths: an element that is null in one column need not be null in another."""
     table = {"a": [[1, 2], [], [3]], "b": [[1.5, 2.5], None, [3.5]], "keep": [[True, False], [], [True]]}
     upsweep.table("t.parquet", table)
     upsweep.ok("pack", *[f"t.parquet:{name}" for name in order], "-o", "out.parquet", "--quiet")
@@ -137,7 +138,7 @@ def test_what_does_not_belong_together(upsweep, arrow):
     upsweep.fails(("not_built", "no_device"), "pack", "--device", "cuda", "a.npy", "b.npy", "c.npy", *to)
     for columns in (["a.npy", "b.npy", "c.npy"], ["t.parquet:x"]):
         error = upsweep.fails("unknown_rung", "pack", "--rung", "cpu.nope", *columns, *to, index=None)
-        assert error["message"].startswith("unknown rung 'cpu.nope'")  # which is about no column
+        assert error["message"].startswith("unknown rung 'cpu.nope'")  # the message names no column
 
 
 def test_elements_that_are_null_move_along(upsweep, arrow):
@@ -151,7 +152,7 @@ def test_elements_that_are_null_move_along(upsweep, arrow):
     packed = pyarrow.parquet.read_table(upsweep.folder / "out.parquet")
     day = datetime.date(2001, 1, 2)
     assert packed.to_pydict() == {"x": [[None, 5], [1, None, 3]], "day": [[day, day], [None, day, day]]}
-    # .npy has no place for them, and what is not packed does not matter.
+    # .npy cannot store nulls; nulls that are not packed do not matter.
     error = upsweep.fails("null_value", "pack", *bounds, "-o", "out.npy", index=0)
     assert "out.0.npy: list 0" in error["message"] and ".parquet" in error["message"]
     upsweep.table("last.parquet", {"a": [4], "b": [5]})
@@ -180,7 +181,7 @@ def test_columns_in_batches_of_other_lengths(upsweep, arrow, rows):
 
 
 def test_lists_of_one_size(upsweep, arrow):
-    """With nulls, whose elements are there all the same."""
+    """Null lists may still have elements."""
     import pyarrow.parquet
 
     pairs = [[1, 2], None, [None, 4], [5, 6]]
@@ -195,7 +196,7 @@ def test_lists_of_one_size(upsweep, arrow):
 
 @pytest.mark.parametrize("kind", ["ListViewArray", "LargeListViewArray"])
 def test_list_views(upsweep, arrow, kind):
-    """In any order, sharing elements, with nulls of both kinds."""
+    """Lists in any order, which share elements, with null lists and null elements."""
     import pyarrow.parquet
 
     if not hasattr(arrow, kind):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_query.py: `upsweep query`: what SQL means, types, exactness, NULL, and each way to be refused.
+# tests/cli/test_query.py: `upsweep query`: the meaning of SQL, types, exactness, NULL, and each reason to refuse a
+# query.
 import collections
 import datetime
 import decimal
@@ -72,7 +73,7 @@ def test_patterns_stand_for_files(upsweep):
 
 @pytest.fixture
 def few(upsweep, arrow):
-    """Some rows with NULLs in each column but k."""
+    """Some rows with NULLs in each column except k."""
     upsweep.table(
         "t.parquet",
         {
@@ -93,13 +94,13 @@ def rows(upsweep, sql, *options):
 
 
 def value(upsweep, expression, rest=""):
-    """Of one column and one row."""
+    """Returns the only value of an answer with one column and one row."""
     ((found,),) = rows(upsweep, f"SELECT {expression} FROM {PATH} {rest}")
     return found
 
 
 def refused(upsweep, word, sql, *options, at=None):
-    """The query fails with that word; `at`: the text that stands where the error points."""
+    """The query fails with this error code; `at`: the text that the error points to."""
     error = upsweep.fails(word, "query", sql, *options)
     if at is not None:
         assert isinstance(error["index"], int), error
@@ -109,7 +110,7 @@ def refused(upsweep, word, sql, *options, at=None):
 
 
 def caret(message):
-    """The text from the caret on, as a terminal would line it up."""
+    """Returns the text from the caret on, as a terminal would align it."""
     excerpt, pointer = message.split("\n")[1:3]
     column, width = len(pointer) - 1, 0
     for i, character in enumerate(excerpt):
@@ -200,7 +201,7 @@ EXPRESSIONS = [
     ("f / 2", 1.25),
     ("i / f", 2.8),
     (".5 + 5.", "5.5"),
-    ("1e3", None),  # a number in any shape
+    ("1e3", None),  # a number in any notation
     ("0.1 + 0.2", "0.3"),
     ("n + 1", None),
     ("n * 0", None),
@@ -246,7 +247,7 @@ def test_expressions_of_constants_beside_an_aggregate(one, expression, expected)
 
 @pytest.mark.parametrize("expression, expected", EXPRESSIONS)
 def test_expressions_around_aggregates(one, expression, expected):
-    """The same meaning where MIN(column) stands for the column."""
+    """The meaning is the same if MIN(column) replaces the column."""
     if expected is Ellipsis or re.search(r"\b[bxs]\b", expression):
         pytest.skip("MIN is not defined for these, or strings are not compared there")
     around = re.sub(r"\b([inpfd]|minus)\b(?!')", r"MIN(\1)", expression)
@@ -277,7 +278,7 @@ def test_negative_constants_in_conditions(one, condition):
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_constants_of_every_size(one, constant, sign):
     expected = int(f"{sign}{constant}")
-    # What is greater than a bigint is a decimal without decimal places, and so a string.
+    # A result larger than a bigint is a decimal without decimal places, and so a string.
     shown = expected if constant < 2**63 else str(expected)
     assert value(one, f"SUM({sign}{constant})") == shown
     assert value(one, f"MIN({sign}{constant})") == shown
@@ -293,7 +294,7 @@ def test_constants_of_every_size(one, constant, sign):
         "-1.00000000000000000000000000000000000000001",
         "9" * 39,
         "-" + "9" * 39,
-        "1" + "0" * 38,  # fits 128 bits
+        "1" + "0" * 38,  # fits in 128 bits
         "-" + str(2**127),
         "1." + "1" * 38,
         "0." + "0" * 38 + "1",
@@ -307,7 +308,7 @@ def test_constants_of_every_size(one, constant, sign):
     ["i = {}", "i IN (1, {})", "i IN (1, 2, 3, 4, 5, {})", "i > {} + 1", "i BETWEEN 1 AND {}", "CASE WHEN b THEN {} END = 1"],
 )
 def test_numbers_with_too_many_digits_are_refused(one, number, place):
-    """They were floats, which are equal to other numbers."""
+    """As floats they would be equal to other numbers."""
     sql = f"SELECT COUNT(*) FROM {PATH} WHERE {place.format(number)}"
     error = refused(one, "unsupported_sql", sql, at=number if len(number) < 100 else None)
     assert "digits; a number has at most 38" in error["message"]
@@ -483,7 +484,7 @@ def test_no_rows(upsweep, arrow, name):
     }
     upsweep.table(name, {c: arrow.array([], kind) for c, kind in kinds.items()})
     sql = NOTHING.replace("t.parquet", name)
-    if name != "t.csv":  # without rows its columns have no type
+    if name != "t.csv":  # the columns of a CSV file without rows have no type
         assert rows(upsweep, sql) == [[None, 0, 0, None, None, None, None, None, None, None]]
         assert rows(upsweep, f"SELECT s, SUM(i) FROM '{name}' GROUP BY s ORDER BY s") == []
     assert rows(upsweep, f"SELECT COUNT(*) FROM '{name}'") == [[0]]
@@ -510,7 +511,7 @@ def test_null_is_one_group(few):
 @pytest.mark.parametrize(
     "order, expected",
     [
-        ("s", ["", "a", "b", None]),  # as in PostgreSQL: NULL is greater than all
+        ("s", ["", "a", "b", None]),  # as in PostgreSQL: NULL sorts after all other values
         ("s ASC", ["", "a", "b", None]),
         ("s DESC", [None, "b", "a", ""]),
         ("s NULLS FIRST", [None, "", "a", "b"]),
@@ -657,7 +658,7 @@ def test_sums_beyond_64_bits(upsweep, arrow):
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_an_average_is_divided_once(upsweep, arrow, sign):
-    """A sum that is no float64 is not rounded before it is divided."""
+    """A sum that float64 cannot represent is not rounded before it is divided."""
     values = [sign * v for v in (2**62 + 1, 2**62 + 3, 1)]
     upsweep.table("t.parquet", {"x": values, "p": arrow.array([D(v).scaleb(-4) for v in values], arrow.decimal128(20, 4))})
     assert value(upsweep, "AVG(x)") == float(fractions.Fraction(sum(values), 3))
@@ -669,7 +670,7 @@ def test_an_average_fits_where_its_sum_does_not(upsweep, arrow):
     upsweep.table("t.parquet", {"p": arrow.array([top] * 400 + [None], arrow.decimal128(38, 2)), "n": range(401)})
     assert value(upsweep, "AVG(p)") == float(fractions.Fraction(top))
     assert value(upsweep, "AVG(-p)") == -float(fractions.Fraction(top))
-    # What comes later brings the sum back.
+    # The later rows bring the sum back into range.
     assert value(upsweep, "SUM(CASE WHEN n < 200 THEN p ELSE -p END)") == "0.00"
     error = upsweep.fails("overflow", "query", f"SELECT SUM(p), AVG(p) FROM {PATH}")
     assert "38 digits" in error["message"]
@@ -707,7 +708,7 @@ def test_decimals_of_unlike_scales_are_compared_without_overflow(upsweep, arrow)
             "n": arrow.array([None, None], arrow.decimal128(20, 20)),
         }
     upsweep.table("t.parquet", columns)
-    assert value(upsweep, "COUNT(*)", "WHERE n < wide") == 0  # NULL is no overflow
+    assert value(upsweep, "COUNT(*)", "WHERE n < wide") == 0  # NULL is not an overflow
     assert value(upsweep, "COUNT(*)", "WHERE wide > fine") == 1
     assert value(upsweep, "COUNT(*)", "WHERE wide > 0.5") == 1
 
@@ -894,7 +895,7 @@ def test_text(upsweep, arrow, kind):
     ],
 )
 def test_overflow_in_a_row(one, expression):
-    """An error with the row, or the exact number; nothing else."""
+    """The answer is an error with the row, or the exact number; nothing else is allowed."""
     done = one.run("query", f"SELECT MAX({expression}) FROM {PATH}", "--json")
     result = json.loads(done.stdout)
     if done.returncode == 0:
@@ -904,7 +905,7 @@ def test_overflow_in_a_row(one, expression):
         assert D(result["rows"][0][0]) == exact
     else:
         assert (done.returncode, result["error"]["code"]) == (1, "overflow"), result
-        constant = expression.startswith("99999") and " in row " not in result["error"]["message"]  # 10^38 · 10: no row's
+        constant = expression.startswith("99999") and " in row " not in result["error"]["message"]  # 10^38 · 10
         assert constant or result["error"]["index"] == 0, result
 
 
@@ -920,7 +921,7 @@ def test_overflow_names_its_first_row(upsweep, arrow):
 
 
 def test_whether_a_row_overflows_does_not_depend_on_other_rows(upsweep, arrow):
-    """Nor on statistics of the file, nor on how it is cut into row groups."""
+    """It also does not depend on statistics of the file, or on its division into row groups."""
     outcomes = set()
     for first in (5, UINT64_MAX):
         for options in ({}, {"write_statistics": False}, {"row_group_size": 1}):
@@ -936,7 +937,7 @@ def test_whether_a_row_overflows_does_not_depend_on_other_rows(upsweep, arrow):
 
 
 def test_pages_of_which_no_row_is_kept_are_not_read(upsweep, arrow):
-    """So what is wrong with one is not noticed. Of a column that a condition names they are passed over only by an index."""
+    """So errors in such a page are not noticed. Pages of a condition's column are only skipped if there is an index."""
     n = 400_000
     x = np.arange(n)
     y = np.random.default_rng(0).integers(0, 1000, n)
@@ -946,7 +947,7 @@ def test_pages_of_which_no_row_is_kept_are_not_read(upsweep, arrow):
         chunk = arrow.parquet.ParquetFile(upsweep.folder / "t.parquet").metadata.row_group(0).column(column)
         damaged = bytearray((upsweep.folder / "t.parquet").read_bytes())
         damaged[chunk.data_page_offset + 5_000] ^= 0xFF
-        if spark:  # which names BIT_PACKED among the encodings, where PyArrow names RLE
+        if spark:  # Spark's Parquet names BIT_PACKED among the encodings; PyArrow names RLE
             assert damaged.count(b"\x19\x25\x06\x00\x19") == 2
             damaged = damaged.replace(b"\x19\x25\x06\x00\x19", b"\x19\x25\x08\x00\x19")
         (upsweep.folder / "t.parquet").write_bytes(damaged)
@@ -1009,7 +1010,7 @@ def test_overflow_of_sums(upsweep, arrow):
 
 
 def test_overflow_on_the_way_is_none_where_the_sum_fits(upsweep, arrow):
-    """The sum is exact whatever the order: the rows may be merged in any."""
+    """The sum is exact in every order, because rows may be merged in any order."""
     with decimal.localcontext(prec=60):
         top = D(10**38 - 1)
         values = [top, top, -top, -top, D(5)]
@@ -1060,7 +1061,7 @@ def test_errors_in_rows_of_files_name_the_line(upsweep):
         ("SELECT SUM(1 / (a - 1)) FROM 'p?.csv'", "division_by_zero", "p1.csv", 2, 0),
         ("SELECT SUM(1 / (a + 0)) FROM 'p[13].csv'", "division_by_zero", "p3.csv", 2, 0),
         ("SELECT SUM(n * 2) FROM 'n1.csv'", "overflow", "n1.csv", 3, 1),
-        ("SELECT SUM(d * 1000) FROM 'd.csv'", "overflow", "d.csv", 4, 2),  # in one column an empty line is NULL
+        ("SELECT SUM(d * 1000) FROM 'd.csv'", "overflow", "d.csv", 4, 2),  # in a single column an empty line is NULL
     ):
         for threads in (1, 3):
             error = refused(upsweep, word, sql, "--threads", threads)
@@ -1229,7 +1230,7 @@ def test_grouping_sets_are_named(few, tail):
 @pytest.mark.parametrize(
     "sql, at, words",
     [
-        ("SELECT COUNT(*) AS FROM 't.parquet'", "FROM", 'a name is needed after AS: FROM is a keyword; as a name write "FROM"'),
+        ("SELECT COUNT(*) AS FROM 't.parquet'", "FROM", 'a name is needed after AS: FROM is a keyword; write the name as "FROM"'),
         ("SELECT COUNT(*) AS n, FROM 't.parquet'", "FROM", 'at or near "FROM"'),
         ("SELECT COUNT(*) FROM t 't.parquet'", "'t.parquet'", "near \"'t.parquet'\""),
         ("SELECT COUNT(*) FROM t.parquet", "t.parquet", "FROM 't.parquet'"),
@@ -1240,12 +1241,12 @@ def test_grouping_sets_are_named(few, tail):
         ('SELECT COUNT(*) FROM "t.parquet"', '"t.parquet"', "FROM 't.parquet'"),
         ("SELECT COUNT(*) FROM read_parquet('t.parquet')", "read", "write FROM 't.parquet'"),
         ("SELECT COUNT(*) FROM read_csv(['a.csv', 'b.csv'])", "read", "FROM 'FILE' reads a file"),
-        ("SELECT i FROM 't.parquet'", "i", "rows themselves are not given out: select aggregates"),
-        ("SELECT * FROM 't.parquet'", "*", "rows themselves are not given out: select aggregates"),
+        ("SELECT i FROM 't.parquet'", "i", "individual rows cannot be selected: select aggregates"),
+        ("SELECT * FROM 't.parquet'", "*", "individual rows cannot be selected: select aggregates"),
         ("SELECT i, SUM(k) FROM 't.parquet'", "i", "column 'i' must appear in GROUP BY or inside an aggregate function"),
         ("SELECT MEAN(i) FROM 't.parquet'", "MEAN", "write AVG(x)"),
         ("SELECT FLOOR(f), COUNT(*) FROM 't.parquet' GROUP BY FLOOR(f)", "FLOOR", "ROUND(x, n) rounds to the nearest number"),
-        ("SELECT ROUND(f), COUNT(*) FROM 't.parquet' GROUP BY ROUND(f)", "ROUND(f)", "not by rounded ones either"),
+        ("SELECT ROUND(f), COUNT(*) FROM 't.parquet' GROUP BY ROUND(f)", "ROUND(f)", "including rounded floats"),
         ("SELECT f, COUNT(*) FROM 't.parquet' GROUP BY f", "f", "CASE WHEN x < 10"),
         ("SELECT COUNT(DISTINCT i) FROM 't.parquet'", "COUNT", "count(DISTINCT …) is not supported: GROUP BY"),
         ("SELECT SUM(i) OVER () FROM 't.parquet'", "SUM", "window functions"),
@@ -1265,18 +1266,18 @@ def test_grouping_sets_are_named(few, tail):
         ("SELECT SUM(x.i.j) FROM 't.parquet' x", "x.i", "fields and elements of a column"),
         ("SELECT SUM((i).j) FROM 't.parquet'", None, "fields and elements of a column"),
         ("SELECT SUM(i.j) FROM 't.parquet'", "i.j", "'i' is a column, not a table"),
-        ("SELECT SUM(order) FROM 't.parquet'", "order", 'order is a keyword; a column of that name is written "order"'),
-        ("SELECT k, SUM(i) FROM 't.parquet' GROUP BY k, group", "group", 'is written "group"'),
-        ("SELECT SUM(i) FROM U&'t.parquet'", "U&", "a file is named in plain single quotes: FROM 'FILE'"),
-        ("SELECT SUM(i) FROM E't.parquet'", "E't", "a file is named in plain single quotes: FROM 'FILE'"),
+        ("SELECT SUM(order) FROM 't.parquet'", "order", 'order is a keyword; write a column of that name as "order"'),
+        ("SELECT k, SUM(i) FROM 't.parquet' GROUP BY k, group", "group", 'name as "group"'),
+        ("SELECT SUM(i) FROM U&'t.parquet'", "U&", "write a file name in plain single quotes: FROM 'FILE'"),
+        ("SELECT SUM(i) FROM E't.parquet'", "E't", "write a file name in plain single quotes: FROM 'FILE'"),
         ("SELECT COUNT(*) FROM 't.parquet' WHERE s = \"x7\"", '"x7"', "if it is text, write it in single quotes: 'x7'"),
         ("SELECT COUNT(*) FROM 't.parquet' WHERE p > '0.5'", "> '0.5'", "write the number without quotes"),
         (
             "SELECT COUNT(*) FROM 't.parquet' WHERE s > 5",
             "> 5",
-            "a column of CSV is text where one of its cells is not a number",
+            "a CSV column is text if one of its cells is not a number",
         ),
-        ("SELECT SUM(s) FROM 't.parquet'", "SUM", "a column of CSV is text where one of its cells is not a number"),
+        ("SELECT SUM(s) FROM 't.parquet'", "SUM", "a CSV column is text if one of its cells is not a number"),
         ("SELECT COUNT(*) FROM 't.parquet' /* a", "/*", "this comment is not closed"),
     ],
 )
@@ -1289,7 +1290,7 @@ def test_what_to_write_instead(few, sql, at, words):
 def test_fields_of_a_struct(upsweep, arrow):
     upsweep.table("t.parquet", {"s": [{"x": 1}], "i": [1]})
     message = refused(upsweep, "unknown_column", f"SELECT SUM(s.x) FROM {PATH}", at="s.x")["message"]
-    assert "'s' is a column, not a table, of type struct" in message and "make them columns of their own" in message
+    assert "'s' is a column, not a table, of type struct" in message and "convert them to separate columns" in message
 
 
 def test_errors_beside_long_names_show_them_as_they_are(few):
@@ -1308,7 +1309,7 @@ def test_errors_beside_long_names_show_them_as_they_are(few):
     ],
 )
 def test_an_unknown_function_is_called_that(few, function, place):
-    """Not an aggregate that stands in the wrong place."""
+    """The error does not claim that an aggregate is in the wrong place."""
     sql = place.format(function, PATH)
     error = refused(few, "unsupported_sql", sql, at=function)
     assert "not supported" in error["message"]
@@ -1324,7 +1325,7 @@ def test_the_caret_stands_under_the_place_in_lines_and_tabs(few):
 
 @pytest.mark.parametrize("pad", (0, 10, 20, 29, 30, 60))
 def test_an_excerpt_fits_80_columns(few, pad):
-    """check_message measures it."""
+    """check_message checks the width."""
     error = refused(few, "unknown_column", f"SELECT COUNT(*) FROM {PATH} WHERE s = '{'x' * pad}' AND nope = 1 AND k > 100")
     assert caret(error["message"]).startswith("nope")
 
@@ -1541,7 +1542,7 @@ def test_a_column_goes_before_an_alias_whatever_its_case(upsweep, arrow, name):
         for source, key in (("'t.parquet'", written), ("'t.parquet' t", f"t.{written}")):
             sql = f"SELECT {written}/10*10 AS year, COUNT(*) FROM {source} GROUP BY {key} ORDER BY 1, 2"
             assert rows(upsweep, sql) == [[1990, 1], [1990, 2], [2000, 1]], sql
-    # ORDER BY takes the alias first.
+    # ORDER BY uses the alias first.
     sql = f"SELECT -year AS year, COUNT(*) FROM {PATH} GROUP BY year/1, -year ORDER BY Year"
     assert [row[0] for row in rows(upsweep, sql)] == [-2003, -1992, -1991]
 
@@ -1563,7 +1564,7 @@ def test_aliases(few):
         assert "'x'" in error["message"]
     assert rows(few, f"SELECT k AS x, k AS x, COUNT(*) FROM {PATH} GROUP BY x ORDER BY x LIMIT 0") == []
     error = refused(few, "unknown_column", f"SELECT SUM(i) AS total FROM {PATH} WHERE total > 1", at="total > 1")
-    assert "'total' can be named alone in GROUP BY and ORDER BY" in error["message"]
+    assert "'total' can only be used in GROUP BY and ORDER BY" in error["message"]
 
 
 def test_names_with_escapes(upsweep, arrow):
@@ -1681,7 +1682,7 @@ def test_csv(upsweep, arrow):
     assert found[:4] == [3, 2, -2, "1.25"]
     assert found[4:] == ["y,z", 2, "1999-12-31", 0]
     assert rows(upsweep, "SELECT COUNT(*) FROM 't.csv' WHERE b") == [[1]]
-    upsweep.write("one.csv", "x\n1\n\n3\n")  # of the only column, an empty line is an empty field
+    upsweep.write("one.csv", "x\n1\n\n3\n")  # in a file with one column, an empty line is an empty field
     assert rows(upsweep, "SELECT COUNT(*), COUNT(x), SUM(x) FROM 'one.csv'") == [[3, 2, 4]]
     upsweep.fails("null_value", "reduce", "one.csv", index=1)
     upsweep.write("two.csv", "x,y\n1,2\n\n3,4\n")
@@ -1690,7 +1691,7 @@ def test_csv(upsweep, arrow):
 
 
 def test_csv_decimals_are_exact(upsweep):
-    """Prices: what doubles add up to has another cent, and 12.345 is none of them."""
+    """Prices: the sum as double differs by a cent, and 12.345 is not a double."""
     random = np.random.default_rng(12)
     prices = [D(int(p)).scaleb(-3) for p in random.integers(0, 10**14, 100_000)] + [D("12.345")] * 5
     shown = [f"{p:f}" if i % 3 else f"{p.normalize():f}" for i, p in enumerate(prices)]
@@ -1709,7 +1710,7 @@ def test_csv_decimals_are_exact(upsweep):
 
 @pytest.mark.parametrize("cell, total", [("0.125", "2.875"), ("9" * 20 + ".25", "100000000000000000002.00")])
 def test_a_csv_scale_that_grows(upsweep, cell, total):
-    """Types depend on the whole column, and not on where in the file what stands."""
+    """Types depend on the whole column, not on the position of a cell in the file."""
     fill = "0.00,0,0\n" * 200_000
     for lines in (f"2.75,1,2\n{fill}{cell},1.5,0\n", f"{cell},1.5,0\n{fill}2.75,1,2\n"):
         upsweep.write("t.csv", "x,y,z\n" + lines)
@@ -1725,7 +1726,7 @@ def test_a_csv_scale_that_grows(upsweep, cell, total):
         (["1.5", "2."], 3.5),
         (["1.5", "NaN"], "NaN"),
         (["0." + "1" * 38, "0.5"], f"0.6{'1' * 37}"),
-        (["0." + "1" * 39, "0.5"], float("0." + "1" * 39) + 0.5),  # more digits than decimals have
+        (["0." + "1" * 39, "0.5"], float("0." + "1" * 39) + 0.5),  # more digits than decimals can have
         (["1" * 19 + ".5", "0." + "0" * 18 + "1"], "1" * 19 + "." + "5" + "0" * 17 + "1"),
         (["1" * 19 + ".5", "0." + "0" * 19 + "1"], float("1" * 19 + ".5")),
     ],
@@ -1764,7 +1765,7 @@ def test_types_that_are_not_computed_with(upsweep, arrow, kind, values):
 
 
 def garbage(arrow, kind, values, width):
-    """Every second row is NULL, and its bytes hold a value all the same."""
+    """Every second row is NULL, but its bytes still contain a value."""
     valid = arrow.py_buffer(bytes([0b0101]))
     return arrow.Array.from_buffers(
         kind, 4, [valid, arrow.py_buffer(b"".join(v.to_bytes(width, "little", signed=True) for v in values))]
@@ -1772,7 +1773,7 @@ def garbage(arrow, kind, values, width):
 
 
 def test_what_lies_under_null_is_never_looked_at(upsweep, arrow):
-    """Arrow leaves it undefined: here it would overflow, divide by zero, or be another group."""
+    """Arrow leaves the value of a NULL undefined: here it would overflow, divide by zero, or be another group."""
     words = arrow.array(["a", "b"])
     text = arrow.DictionaryArray.from_arrays(garbage(arrow, arrow.int32(), [0, 99_999, 1, -5], 4), words, safe=False)
     columns = {
@@ -1802,7 +1803,7 @@ def test_what_lies_under_null_is_never_looked_at(upsweep, arrow):
 
 @pytest.mark.parametrize("change", ["cut", "rewrite", "replace", "append"])
 def test_a_file_that_changes_while_it_is_read(upsweep, arrow, change):
-    """The old answer where the query was faster, else an error; never another number."""
+    """Returns the old answer if the query was faster, otherwise an error; never another number."""
     n = 8_000_000
     upsweep.table("t.parquet", {"x": np.arange(n) % 1000}, row_group_size=200_000, compression="none", use_dictionary=False)
     path = upsweep.folder / "t.parquet"
@@ -1859,7 +1860,7 @@ def test_a_parquet_file_cut_anywhere(upsweep, arrow):
 
 
 def test_row_groups_that_cannot_match_are_not_read(upsweep, arrow):
-    """Two of three row groups are damaged: what need not read them does not notice."""
+    """Two of three row groups are damaged: a query that need not read them succeeds."""
     parquet = pytest.importorskip("pyarrow.parquet")
     file = upsweep.folder / "t.parquet"
     upsweep.table("t.parquet", {"x": np.arange(3000), "y": np.arange(3000) % 7}, row_group_size=1000)
@@ -1885,7 +1886,8 @@ def test_row_groups_that_cannot_match_are_not_read(upsweep, arrow):
 
 
 def test_a_parquet_file_with_a_hole(upsweep, arrow):
-    """Some bytes of it are others: an error or, where nothing distinguishes them from data, an answer; no crash, no hang."""
+    """Some bytes differ: the result is an error, or an answer if the bytes cannot be distinguished from data. No crash,
+    no hang."""
     upsweep.table("t.parquet", {"i": np.arange(5000), "s": [f"w{i % 50}" for i in range(5000)]}, compression="snappy")
     whole = bytearray((upsweep.folder / "t.parquet").read_bytes())
     rng = np.random.default_rng(3)
@@ -1974,7 +1976,7 @@ where l_shipdate >= date '1994-01-01'
 
 @pytest.fixture(scope="module")
 def lineitem(tmp_path_factory):
-    """lineitem.parquet of 60 000 rows."""
+    """Writes lineitem.parquet with 60 000 rows."""
     folder = tmp_path_factory.mktemp("tpch")
     generator = shutil.which("tpchgen-cli", path=f"{sys.prefix}/bin") or pytest.skip("no tpchgen-cli")
     args = [generator, "-s", "0.01", "--tables", "lineitem", "--format", "parquet", "--output-dir", str(folder)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_query_random.py: random queries over random Parquet files, each answer against DuckDB's.
+# tests/cli/test_query_random.py: random queries over random Parquet files; each answer is compared with DuckDB's.
 #
-# UPSWEEP_TEST_ROUNDS=500 runs more tables (30 by default), UPSWEEP_TEST_SEED=7 starts at another one. A failure prints
-# the seed of the table and the query in both dialects; UPSWEEP_TEST_SEED=<it> UPSWEEP_TEST_ROUNDS=1 runs it again.
+# UPSWEEP_TEST_ROUNDS=500 runs more tables (default 30). UPSWEEP_TEST_SEED=7 starts with another table. A failure prints
+# the seed of the table and the query in both dialects. UPSWEEP_TEST_SEED=<seed> UPSWEEP_TEST_ROUNDS=1 runs it again.
 import collections
 import datetime
 import decimal
@@ -128,8 +128,8 @@ def write_options(rng, rows):
 
 # ------------------------------------------------------------------------------------------------------ expressions
 
-# An expression in three dialects: ours, DuckDB's with integers of 128 bits, and DuckDB's with integers of 64 bits
-# (which says whether an overflow of ours is PostgreSQL's too).
+# An expression in three dialects: ours, DuckDB's with integers of 128 bits, and DuckDB's with integers of 64 bits. The
+# last one shows whether an overflow of ours is also an overflow in PostgreSQL.
 E = collections.namedtuple("E", "kind ours wide narrow scale", defaults=[0])
 EXACT = ("integer", "decimal")
 NUMBERS = (*EXACT, "real")
@@ -140,7 +140,7 @@ def same(kind, sql, scale=0):
 
 
 def join(kind, form, *parts, scale=None):
-    """`form` with the parts in it, in each dialect."""
+    """Inserts the parts into `form`, in each dialect."""
     if scale is None:
         scale = max((part.scale for part in parts), default=0) if kind == "decimal" else 0
     return E(kind, *(form.format(*(part[dialect] for part in parts)) for dialect in (1, 2, 3)), scale)
@@ -151,7 +151,7 @@ def integer(sql):
 
 
 def aligned(parts):
-    """Decimals of one scale for DuckDB, which rounds silently where types of 38 digits and unlike scales meet."""
+    """Casts decimals to one scale for DuckDB, which rounds silently if types of 38 digits have different scales."""
     kinds = {part.kind for part in parts}
     if "decimal" not in kinds or not kinds <= set(EXACT):
         return parts
@@ -165,7 +165,7 @@ def widest(*kinds):
 
 
 class Maker:
-    """Random expressions over the columns of make_table."""
+    """Makes random expressions over the columns of make_table."""
 
     def __init__(self, rng):
         self.rng = rng
@@ -215,7 +215,7 @@ class Maker:
         return getattr(self, self.rng.choice(["arithmetic"] * 6 + ["quotient", "case", "negative", "call"]))(depth, kind)
 
     def part_of(self, depth, kind):
-        """An operand that leaves the result of that kind."""
+        """Makes an operand such that the result has this kind."""
         return self.number(depth - 1, self.rng.choice(NUMBERS[: NUMBERS.index(kind) + 1]))
 
     def arithmetic(self, depth, kind):
@@ -223,7 +223,7 @@ class Maker:
         if self.rng.random() < 0.5:
             left, right = right, left
         form = self.rng.choice(["({} + {})", "({} - {})", "({} * {})", "{} + {}", "{} - {}", "({}) * ({})"])
-        # Without the parentheses the tree is another one, but the same in every dialect, and so is the scale.
+        # Without the parentheses the tree is different, but it is the same in every dialect, and so is the scale.
         scale = left.scale + right.scale if "*" in form else max(left.scale, right.scale)
         return join(kind, form, left, right, scale=scale)
 
@@ -243,7 +243,7 @@ class Maker:
         return join(kind, "(- ({}))", self.number(depth - 1, kind))
 
     def call(self, depth, kind):
-        """A scalar function."""
+        """Makes a scalar function."""
         function = self.rng.choice(["ABS", "ROUND", "ROUND n", "SQRT"])
         if function == "SQRT" and kind == "real":
             inner = self.number(depth - 1, "real")
@@ -257,7 +257,7 @@ class Maker:
 
     def case(self, depth, kind):
         rng = self.rng
-        # One value at least is of the kind, so that the whole is.
+        # At least one value has the kind, so the whole expression has it.
         values = [*(self.part_of(depth, kind) for _ in range(rng.randint(1, 3))), self.number(depth - 1, kind)]
         scale = max(value.scale for value in values)
         values = aligned(values)
@@ -308,7 +308,8 @@ class Maker:
         parts = [self.value(kinds[0], depth)]
         parts += [self.word() if kind == "text" else self.value(kind, depth - 1) for kind in kinds[1:]]
         ours = join("boolean", self.rng.choice(["{} BETWEEN {} AND {}", "{} NOT BETWEEN {} AND {}"]), *parts)
-        # Two comparisons, each with the types of its own sides: DuckDB's BETWEEN makes all three floats where one is.
+        # Two comparisons, each with the types of its two sides. DuckDB's BETWEEN converts all three to floats if one is
+        # a float.
         least, greatest = aligned([parts[0], parts[1]]), aligned([parts[0], parts[2]])
         form = "NOT ({} >= {} AND {} <= {})" if "NOT BETWEEN" in ours.ours else "({} >= {} AND {} <= {})"
         return join("boolean", form, *least, *greatest)._replace(ours=ours.ours)
@@ -329,7 +330,7 @@ class Maker:
         return E("real", literal, f"CAST({literal} AS DOUBLE)", f"CAST({literal} AS DOUBLE)")
 
     def among(self, depth):
-        """A short list of columns and constants, or a long one of constants, among which values are looked up."""
+        """Makes a short list of columns and constants, or a long list of constants, which is searched by lookup."""
         rng = self.rng
         kind = rng.choice(["integer", "decimal", "date", "text", "real"])
         if rng.random() < 0.5:
@@ -343,7 +344,7 @@ class Maker:
             items.append(same(kind, "NULL"))
         words = rng.choice(["IN", "NOT IN"])
         parts = aligned([self.value(kind, depth), *items])
-        if kind == "real":  # as floats, whatever DuckDB makes of a list of decimals and floats
+        if kind == "real":  # as floats, whatever DuckDB does with a list of decimals and floats
             parts = [
                 part._replace(wide=f"CAST({part.wide} AS DOUBLE)", narrow=f"CAST({part.narrow} AS DOUBLE)") for part in parts
             ]
@@ -360,7 +361,7 @@ class Maker:
     # ------------------------------------------------------------------------------------------------- aggregates
 
     def aggregate(self):
-        """What is selected, and what to compare: plain, exact_avg, real_sum, real."""
+        """Makes what is selected, and how to compare it: plain, exact_avg, real_sum, real."""
         rng = self.rng
         function = rng.choice(["SUM", "SUM", "SUM", "COUNT", "COUNT(*)", "MIN", "MAX", "AVG", "AVG", "BOTH"])
         if function == "COUNT(*)":
@@ -388,12 +389,12 @@ class Maker:
         function = self.rng.choice(["SUM", "MIN", "MAX", "COUNT"])
         inner = self.number(1, self.rng.choice(EXACT))
         made = join("integer" if function == "COUNT" else inner.kind, function + "({})", inner)
-        if made.kind == "integer":  # BIGINT counts, and sums of 64 bits, are of 128 bits here
+        if made.kind == "integer":  # here BIGINT counts and 64-bit sums have 128 bits
             return E("integer", made.ours, f"CAST({made.wide} AS HUGEINT)", f"CAST({made.narrow} AS HUGEINT)")
         return made
 
     def outer(self):
-        """Arithmetic around aggregates."""
+        """Makes arithmetic around aggregates."""
         left, right = self.exact_aggregate(), self.exact_aggregate()
         form = self.rng.choice(["({} + {})", "{} - {}", "({} * {})", "{} < {}", "{} IS NULL OR {} > 3", "case"])
         if form == "case":
@@ -425,7 +426,7 @@ Column = collections.namedtuple("Column", "sql how name")
 
 
 def make_query(rng):
-    """(columns, ours, wide, narrow, ordered)"""
+    """Returns (columns, ours, wide, narrow, ordered)."""
     make = Maker(rng)
     keys = [make.key() for _ in range(rng.choice([0, 0, 1, 1, 1, 2, 3]))]
     columns = [Column(key, "plain", f"k{i}") for i, key in enumerate(keys)]
@@ -470,7 +471,7 @@ def make_query(rng):
 
 
 def shown_exactly(value):
-    """A value of DuckDB's as our JSON has it."""
+    """Converts a value of DuckDB to the value in our JSON."""
     if isinstance(value, decimal.Decimal):
         return f"{value:f}"
     if isinstance(value, datetime.date):
@@ -488,7 +489,7 @@ def equal(ours, theirs, column):
     if column.how == "plain":
         theirs = shown_exactly(theirs)
         if column.sql.kind == "real" and isinstance(ours, int | float) and isinstance(theirs, int | float):
-            # Ours is the float next to the quotient of decimals; DuckDB rounds both of them first.
+            # Ours is the float nearest to the quotient of decimals; DuckDB rounds both decimals first.
             return ours == theirs or ("/" in column.sql.ours and math.isclose(ours, theirs, rel_tol=1e-14))
         return ours == theirs and type(ours) is type(theirs)
     if column.how == "exact_avg":
@@ -509,12 +510,12 @@ def equal(ours, theirs, column):
 
 
 def sort_key(row, columns):
-    """Rows without ORDER BY in one order, by what is exact in them."""
+    """Sorts rows of a query without ORDER BY by their exact columns."""
     return [json.dumps(shown_exactly(v)) for v, column in zip(row, columns, strict=True) if column.name[0] == "k"]
 
 
 def difference(answer, rows, columns, ordered):
-    """Why the answer is not DuckDB's, or an empty string."""
+    """Returns why the answer differs from DuckDB's, or an empty string."""
     if answer["columns"] != [column.name for column in columns]:
         return f"columns {answer['columns']}"
     ours = answer["rows"]
@@ -537,14 +538,14 @@ class Duck:
         self.path = str(path).replace("'", "''")
 
     def ask(self, sql):
-        """Rows, or the error."""
+        """Returns rows, or the error."""
         try:
             return self.connection.execute(sql.replace("'t.parquet'", f"'{self.path}'", 1)).fetchall()
         except duckdb.Error as error:
             return error
 
     def ask_plainly(self, sql):
-        """Without shortcuts by statistics: they leave errors out, and DuckDB 2.0.0 has wrong ones for IS NULL."""
+        """Runs without shortcuts by statistics: they skip errors, and those of DuckDB 2.0.0 are wrong for IS NULL."""
         self.connection.execute("PRAGMA disable_optimizer")
         answer = self.ask(sql)
         self.connection.execute("PRAGMA enable_optimizer")
@@ -552,19 +553,19 @@ class Duck:
 
 
 def overflows(duck, table, ours, narrow, message):
-    """Whether an overflow is one in PostgreSQL too, with integers of 64 bits, or of decimals with 38 digits."""
+    """Returns whether PostgreSQL also reports this overflow, with integers of 64 bits or decimals of 38 digits."""
     if isinstance(duck.ask_plainly(narrow.split(" LIMIT ")[0]), duckdb.Error):
         return True
     if " in row " not in message:
-        # Constants are folded before there is a row, by PostgreSQL too; DuckDB's sums go up to 2^127.
-        return str(2**63 - 1) in ours or "a sum has more than 38 digits" in message
-    # DuckDB does not compute what stands beside a column without values.
+        # PostgreSQL also folds constants before it reads a row; DuckDB's sums reach 2^127.
+        return str(2**63 - 1) in ours or "this sum has more than 38 digits" in message
+    # In a select list that also has a column without values, DuckDB does not compute the other columns.
     used = set(re.findall(r"\w+", re.sub(r"'[^']*'", "", ours)))
     return any(name in used and table.column(name).null_count == table.num_rows for name in table.column_names)
 
 
 def check(upsweep, duck, table, rng, counts):
-    """One random query; an empty string, or what is wrong with its answer."""
+    """Runs one random query; returns an empty string, or the error in its answer."""
     columns, ours, wide, narrow, ordered = make_query(rng)
     threads = rng.choice([1, 2, 3, 7])
     if rng.random() < 0.2:

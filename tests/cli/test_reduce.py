@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_reduce.py: `upsweep reduce`: the value against NumPy, how it is printed, and each way to have none.
+# tests/cli/test_reduce.py: `upsweep reduce`: the value compared with NumPy, how it is printed, and each case without a
+# value.
 import datetime
 import decimal
 import fractions
@@ -118,7 +119,7 @@ def test_no_elements(upsweep, dtype):
     upsweep.save("in.npy", np.array([], dtype=dtype))
     assert upsweep.json("reduce", "in.npy")["value"] == 0
     assert upsweep.json("reduce", "in.npy", "--op", "mul")["value"] == 1
-    assert not upsweep.text("reduce", "in.npy").startswith("-")  # a sum of nothing is no -0.0
+    assert not upsweep.text("reduce", "in.npy").startswith("-")  # a sum of nothing is not -0.0
     upsweep.fails("empty", "reduce", "in.npy", "--op", "min", index=None)
     upsweep.fails("empty", "reduce", "in.npy", "--op", "max", index=None)
 
@@ -199,7 +200,7 @@ def test_decimals(upsweep, arrow):
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_sums_of_decimals_past_64_bits(upsweep, arrow, sign):
-    """The sum is exact in 128 bits, whatever its elements are stored in."""
+    """The sum is exact in 128 bits, whatever the storage type of its elements."""
     value = sign * decimal.Decimal("9" * 16 + ".99")
     upsweep.table("t.parquet", {"x": arrow.array([value] * 5000, arrow.decimal128(18, 2))})
     result = upsweep.json("reduce", "t.parquet:x")
@@ -222,7 +223,7 @@ def test_dates(upsweep, arrow, name):
 
 
 def test_csv_decimals_are_exact(upsweep, arrow):
-    """Dimes: as doubles they add up to 999999.9998389754."""
+    """Dimes: their sum as doubles is 999999.9998389754."""
     upsweep.write("t.csv", "x\n" + "0.10\n" * 10_000_000)
     result = upsweep.json("reduce", "t.csv")
     assert (result["value"], result["dtype"], result["scale"]) == ("1000000.00", "int64", 2)
@@ -244,13 +245,13 @@ def test_csv_decimals_against_decimal(upsweep, arrow, digits):
     assert upsweep.json("reduce", "t.csv:x", "--op", "min")["value"] == f"{min(values).quantize(total):f}"
 
 
-LONG = 3 * (1 << 20) // 8  # lines of eight bytes: more than is read at once
+LONG = 3 * (1 << 20) // 8  # lines of eight bytes: more than one block of the reader
 
 
 @pytest.mark.parametrize("row", [0, 1, LONG // 2, LONG - 1])
 @pytest.mark.parametrize("before", ["1234567", "12345.5"])
 def test_a_scale_that_grows(upsweep, arrow, row, before):
-    """The one with the most decimals may be anywhere; so may be the first that has any."""
+    """The cell with the most decimals may be anywhere; so may the first cell that has decimals."""
     lines = [before] * LONG
     lines[row] = "-0.125"
     upsweep.write("t.csv", "x\n" + "\n".join(lines))
@@ -301,7 +302,7 @@ def test_decimals_lose_their_point_nowhere(upsweep, arrow, options):
     upsweep.table("t.parquet", {"x": column})
     done = upsweep.run("reduce", "t.parquet:x", *options, "--json")
     assert done.returncode in (0, 1, 2), done
-    if done.returncode == 0:  # refusing is right too; another number is not
+    if done.returncode == 0:  # an error is also correct; another number is not
         assert float(json.loads(done.stdout)["value"]) == (0.75 if "mul" in options else 2.0), done.stdout
 
 
@@ -316,7 +317,7 @@ def test_null_names_its_first_row(upsweep, arrow):
     "word, options",
     [
         ("unknown_rung", ["--rung", "cpu.nope"]),
-        ("unsupported", ["--rung", "cpu.chained"]),  # of the scan ladder
+        ("unsupported", ["--rung", "cpu.chained"]),  # a rung of the scan ladder
         ("invalid_argument", ["--exclusive"]),
         ("invalid_argument", ["-o", "out.npy"]),
         ("invalid_argument", ["--op", "mean"]),

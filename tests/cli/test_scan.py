@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_scan.py: `upsweep scan`: results against NumPy, every option, and each way its content can be wrong.
+# tests/cli/test_scan.py: `upsweep scan`: results compared with NumPy, every option, and each error in its content.
 import datetime
 import decimal
 import fractions
@@ -22,7 +22,7 @@ def accumulator(dtype):
 
 
 def numbers(dtype, n, seed=1):
-    """Whole numbers, so that floats are exact too."""
+    """Whole numbers, so that floats are also exact."""
     random = np.random.default_rng(seed)
     low, high = (0, 100) if np.dtype(dtype).kind == "u" else (-50, 50)
     return random.integers(low, high, n).astype(dtype)
@@ -298,7 +298,7 @@ def test_columns_of_tables(upsweep, arrow, name):
     np.testing.assert_array_equal(upsweep.load("out.npy"), 10 + np.cumsum(columns["i"]) - columns["i"])
     upsweep.fails("unknown_column", "scan", f"{name}:nope", "-o", "new.npy")
     upsweep.fails("unknown_column", "scan", f"{name}:", "-o", "new.npy")
-    upsweep.fails("unknown_column", "scan", name, "-o", "new.npy")  # three columns, none named
+    upsweep.fails("unknown_column", "scan", name, "-o", "new.npy")  # three columns, but no column was named
     upsweep.fails("unsupported_type", "scan", f"{name}:s", "-o", "new.npy")
 
 
@@ -327,7 +327,7 @@ def test_decimals_keep_their_point(upsweep, arrow, name):
     upsweep.table(name, {"price": column})
     result = upsweep.json("scan", f"{name}:price", "-o", "out.npy")
     assert (result["first"], result["last"], result["dtype"], result["scale"]) == ("0.01", "998.57", "int64", 2)
-    assert upsweep.load("out.npy").tolist() == np.cumsum(cents).tolist()  # scaled
+    assert upsweep.load("out.npy").tolist() == np.cumsum(cents).tolist()  # times 100
     assert "998.57" in upsweep.text("scan", f"{name}:price")
     assert upsweep.json("scan", f"{name}:price", "--op", "min")["last"] == "-2.50"
     assert upsweep.json("scan", f"{name}:price", "--init", "1.5")["last"] == "1000.07"
@@ -335,7 +335,7 @@ def test_decimals_keep_their_point(upsweep, arrow, name):
 
 
 def test_the_scale_of_what_is_written_is_said(upsweep, arrow):
-    """What is written is 100 times what is printed."""
+    """The written numbers are 100 times the printed ones."""
     column = arrow.array([decimal.Decimal("17.00"), decimal.Decimal("-20.05")], arrow.decimal128(15, 2))
     upsweep.table("t.parquet", {"x": column, "i": [1, 2]})
     note = "scale  the values in out.npy are scaled by 100: -305 means -3.05\n"
@@ -351,9 +351,9 @@ def test_the_scale_of_what_is_written_is_said(upsweep, arrow):
 @pytest.mark.parametrize("op", ["add", "min", "max"])
 @pytest.mark.parametrize("scale", [0, 2, 17])
 def test_decimals_as_float64(upsweep, arrow, op, options, scale):
-    """Each is the float64 nearest to the exact value, also where 64 bits do not hold the scaled one."""
+    """Each value is the float64 nearest to the exact value, also if 64 bits cannot hold the scaled value."""
     if op != "add" and options == ["--exclusive"]:
-        pytest.skip("starts from an infinity, which no decimal is")
+        pytest.skip("starts from an infinity, which is not a decimal")
     digits = np.random.default_rng(scale).integers(-(10**18) + 1, 10**18, 5000)
     digits[:100] = 10**18 - 1
     values = [decimal.Decimal(int(d)).scaleb(-scale) for d in digits]
@@ -385,7 +385,7 @@ def test_decimals_lose_their_point_nowhere(upsweep, arrow, options):
     expected = 0.75 if "mul" in options else 2.0
     done = upsweep.run("scan", "t.parquet:x", *options, "--json")
     assert done.returncode in (0, 1, 2), done
-    if done.returncode == 0:  # refusing is right too; another number is not
+    if done.returncode == 0:  # an error is also correct; another number is not
         assert float(json.loads(done.stdout)["last"]) == expected, done.stdout
 
 
@@ -425,7 +425,7 @@ def test_dates_do_not_add_up(upsweep, arrow, op):
     upsweep.table("t.parquet", {"d": arrow.array([datetime.date(1970, 1, 11), datetime.date(1969, 12, 31)])})
     error = upsweep.fails("invalid_argument", "scan", "t.parquet:d", "--op", op, "-o", "out.npy")
     assert "--dtype int64" in error["message"]
-    # As the numbers that they are stored as, by request.
+    # By request, as the numbers that store them.
     assert upsweep.json("scan", "t.parquet:d", "--dtype", "int64")["last"] == 9
     assert upsweep.npy("scan", "t.parquet:d", "--dtype", "int32", "--op", "min").tolist() == [10, -1]
 
@@ -438,7 +438,7 @@ def test_null_names_its_first_row(upsweep, arrow, name, row):
     values[-1] = None
     upsweep.table(name, {"x": arrow.array(values, arrow.int64()), "y": arrow.array([1] * 100_000)})
     upsweep.fails("null_value", "scan", f"{name}:x", "-o", "out.npy", index=row)
-    assert upsweep.json("scan", f"{name}:y")["last"] == 100_000  # other columns are no matter
+    assert upsweep.json("scan", f"{name}:y")["last"] == 100_000  # other columns do not matter
 
 
 def test_csv_types(upsweep, arrow):
@@ -455,7 +455,7 @@ def test_csv_decimals_are_exact(upsweep, arrow):
     cents = random.integers(-(10**15), 10**15, 200_000)
     texts = [f"{decimal.Decimal(int(c)).scaleb(-2):f}" for c in cents]
     texts[7::1000] = [text[:-1] for text in texts[7::1000]]  # fewer decimals
-    texts[8::1000] = [text[:-3] for text in texts[8::1000]]  # none
+    texts[8::1000] = [text[:-3] for text in texts[8::1000]]  # no decimals
     with decimal.localcontext(decimal.Context(prec=60)):
         sums = np.cumsum([int(decimal.Decimal(text).scaleb(2)) for text in texts])
     upsweep.write("t.csv", "word,x\n" + "".join(f'"a,b",{text}\n' for text in texts))
@@ -478,7 +478,7 @@ def test_csv_decimals_are_exact(upsweep, arrow):
         ([-INT64_MAX - 1, -1, 5], "int64", [], 1),
         ([2**64 - 1, 1], "uint64", [], 1),
         ([1, 2, INT64_MAX, -5, 9], "int64", [], 2),
-        ([INT64_MAX, 1, -1], "int64", [], 1),  # back in range, but too late
+        ([INT64_MAX, 1, -1], "int64", [], 1),  # a later sum is back in range, but that is too late
         ([100, 27, 1], "int16", ["--dtype", "int8"], 2),
         ([-1], "int32", ["--dtype", "uint64"], 0),
         ([3, -4], "int32", ["--dtype", "uint8"], 1),
@@ -540,7 +540,7 @@ def test_wrap_by_request(upsweep):
     "word, options",
     [
         ("unknown_rung", ["--rung", "cpu.nope"]),
-        ("unsupported", ["--rung", "cpu.adjacent"]),  # of another ladder
+        ("unsupported", ["--rung", "cpu.adjacent"]),  # a rung of another ladder
         ("invalid_argument", ["--nope"]),
         ("invalid_argument", ["another.npy"]),
         ("invalid_argument", ["--op", "plus"]),
@@ -562,7 +562,7 @@ def test_wrap_by_request(upsweep):
         ("invalid_argument", ["--threads", "99999999999999999999"]),
         (("not_built", "no_device"), ["--device", "cuda"]),
         ("invalid_argument", ["--device", "foo"]),
-        ("invalid_argument", ["--length", "3"]),  # of another command
+        ("invalid_argument", ["--length", "3"]),  # an option of another command
     ],
 )
 @pytest.mark.parametrize("n", [3, 0])
@@ -647,7 +647,7 @@ def test_decimals_and_dates_in_a_table(upsweep, arrow, suffix):
     assert read_table(arrow, upsweep, out)["price"].to_pylist() == [1.5, -0.75, -0.65]
     upsweep.ok("scan", "t.parquet:day", "--op", "max", "-o", out, "--quiet")
     assert read_table(arrow, upsweep, out)["day"].to_pylist() == [days[0], days[0], days[2]]
-    # Before the first element there is no greatest one.
+    # The first element has no elements before it, so there is no maximum.
     upsweep.ok("scan", "t.parquet:day", "--op", "max", "--exclusive", "-o", out, "--quiet")
     assert read_table(arrow, upsweep, out)["day"].to_pylist() == [None, days[0], days[0]]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_segment.py: `upsweep segment`: lists reduced, scanned and sorted, against NumPy, and what is refused.
+# tests/cli/test_segment.py: `upsweep segment`: lists reduced, scanned and sorted, compared with NumPy, and what is
+# refused.
 import datetime
 import decimal
 
@@ -18,7 +19,7 @@ def cut(offsets, content):
 
 
 def example(dtype, lists=2000, seed=3):
-    """Offsets of lists, empty ones among them, and content whose sums and short products are exact."""
+    """Offsets of lists, some of them empty, and content whose sums and short products are exact."""
     random = np.random.default_rng(seed)
     offsets = np.concatenate([[0], np.cumsum(random.poisson(3, lists))]).astype("int64")
     return offsets, random.integers(0, 4, offsets[-1]).astype(dtype)
@@ -207,7 +208,7 @@ def test_nulls_of_list_columns(upsweep, arrow, name, kind):
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64", "bool"])
 @pytest.mark.parametrize("order", [[], ["--descending"], ["--nan-first"]])
 def test_sorts_of_many_lists_with_nulls(upsweep, arrow, dtype, order):
-    """NULL comes after NaN, first or last; with it lists are long enough for every kernel."""
+    """NULL sorts after NaN, first or last. With NULLs, lists are long enough for every kernel."""
     random = np.random.default_rng(11)
     lengths = np.concatenate([random.poisson(5, 3000), [0, 1000, 70, 0]])
     offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -216,7 +217,7 @@ def test_sorts_of_many_lists_with_nulls(upsweep, arrow, dtype, order):
     if dtype.startswith("float"):
         content[random.random(offsets[-1]) < 0.1] = np.nan
     elements = arrow.array(content, mask=null)
-    null_lists = arrow.array(random.random(len(lengths)) < 0.1)  # these have elements, which nobody sees
+    null_lists = arrow.array(random.random(len(lengths)) < 0.1)  # these null lists have elements, which must be ignored
     column = arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), elements, mask=null_lists)
     source = written(arrow, upsweep, "t.arrow", column)
     upsweep.ok("segment", "--op", "sort", *order, source, "-o", "sorted.arrow", "--quiet")
@@ -257,7 +258,7 @@ def test_lists_of_one_size(upsweep, arrow):
     pairs = arrow.list_(arrow.float64(), 2)
     source = written(arrow, upsweep, "t.arrow", arrow.array([[1, 2], None, [3, None], [5, 6]], pairs))
     assert upsweep.npy("segment", source).tolist() == [3, 0, 3, 11]
-    # PyArrow writes no null ones of them as Parquet.
+    # PyArrow cannot write null structs in lists as Parquet.
     source = written(arrow, upsweep, "t.parquet", arrow.array([[1, 2], [3, None], [5, 6]], pairs))
     assert upsweep.npy("segment", source).tolist() == [3, 3, 11]
     whole = written(arrow, upsweep, "w.arrow", arrow.array([[2, 1], None, [6, 5]], pairs))
@@ -329,7 +330,7 @@ def test_decimals_and_dates_stay_what_they_are(upsweep, arrow, suffix):
     assert column.type == arrow.decimal128(18, 2)
     assert column.to_pylist() == [decimal.Decimal("3.75"), decimal.Decimal("0.00"), decimal.Decimal("0.10")]
     assert upsweep.text("reduce", f"{out}:price") == "3.85\n"
-    # No values have no least.
+    # An empty list has no minimum.
     upsweep.ok("segment", "--op", "min", "t.parquet:price", "-o", out, "--quiet")
     assert read(arrow, upsweep, out)["price"].to_pylist() == [decimal.Decimal("1.50"), None, decimal.Decimal("0.10")]
     upsweep.ok("segment", "--op", "max", "t.parquet:day", "-o", out, "--quiet")
@@ -362,7 +363,7 @@ def test_no_lists(upsweep, arrow, name):
     upsweep.table(name, {"x": arrow.array([], arrow.list_(arrow.int64()))})
     assert upsweep.npy("segment", name).tolist() == []
     error = upsweep.fails("unknown_rung", "segment", name, "--rung", "cpu.nope", "-o", "out.npy", index=None)
-    assert error["message"].startswith("unknown rung 'cpu.nope'")  # which is about no column
+    assert error["message"].startswith("unknown rung 'cpu.nope'")  # the message names no column
     upsweep.ok("segment", "--op", "sort", name, "-o", "out.parquet", "--quiet")
     assert read(arrow, upsweep, "out.parquet").to_pydict() == {"x": []}
     upsweep.table(name, {"x": arrow.array([[], []], arrow.list_(arrow.int64()))})
@@ -375,7 +376,7 @@ def test_columns_of_something_else(upsweep, arrow, column):
     upsweep.fails("unsupported_type", "segment", "t.parquet:x", "-o", "out.npy")
 
 
-# ------------------------------------------------------------------------------------------------------- what is refused
+# ------------------------------------------------------------------------------------------------------ what is refused
 
 
 @pytest.mark.parametrize(

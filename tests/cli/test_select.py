@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_select.py: `upsweep select`: what a mask keeps of columns and of lists, against NumPy, and what is refused.
+# tests/cli/test_select.py: `upsweep select`: the elements and lists that a mask keeps, compared with NumPy, and what is
+# refused.
 import numpy as np
 import pytest
 
@@ -135,7 +136,7 @@ def test_what_does_not_belong_together(upsweep, arrow):
     upsweep.fails(("not_built", "no_device"), "select", "--device", "cuda", "--mask", "mask.npy", "content.npy", *to)
     for columns in (["mask.npy", "content.npy"], ["t.parquet:keep", "t.parquet:x"]):
         error = upsweep.fails("unknown_rung", "select", "--rung", "cpu.nope", "--mask", *columns, *to, index=None)
-        assert error["message"].startswith("unknown rung 'cpu.nope'")  # which is about no column
+        assert error["message"].startswith("unknown rung 'cpu.nope'")  # the message names no column
 
 
 def test_several_files_or_none(upsweep):
@@ -172,18 +173,18 @@ def test_elements_that_are_null_move_along(upsweep, arrow):
     args = ["--offsets", "offsets.npy", "--mask", "t.parquet:keep", "t.parquet:x"]
     upsweep.ok("select", *args, "-o", "out.parquet", "--quiet")
     assert pyarrow.parquet.read_table(upsweep.folder / "out.parquet").to_pydict() == {"x": [[1, None], [], [None]]}
-    # A mask that keeps none of them leaves what .npy can hold.
+    # The mask keeps no NULL, so .npy can store the result.
     assert upsweep.npy("select", "--mask", "t.parquet:known", "t.parquet:x").tolist() == [1, 3]
     error = upsweep.fails("null_value", "select", "--mask", "t.parquet:keep", "t.parquet:x", "-o", "out.npy", index=1)
     assert "out.npy: element 1 is NULL" in error["message"]
     upsweep.fails("null_value", "select", *args, "-o", "out.npy", index=0)
-    # Of a mask NULL says nothing.
+    # NULL in a mask is neither true nor false.
     upsweep.fails("null_value", "select", "--mask", "t.parquet:some", "t.parquet:x", "-o", "no.parquet", index=1)
     upsweep.fails("null_value", "select", "--mask", "t.parquet:hole", "t.parquet:list", "-o", "no.parquet", index=2)
 
 
 def test_lists_that_lie_differently(upsweep, arrow):
-    """Equal lists with other offsets, in batches of other lengths; a null list may have elements."""
+    """Equal lists with other offsets, in batches of other lengths; null lists may have elements."""
     import pyarrow.parquet
 
     random = np.random.default_rng(9)

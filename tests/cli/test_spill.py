@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_spill.py: `upsweep query --memory`: groups that go to a temporary file, what is said of it, and each way to fail.
+# tests/cli/test_spill.py: `upsweep query --memory`: groups that are written to a temporary file, the message about it,
+# and each way to fail.
 import contextlib
 import os
 import resource
@@ -18,7 +19,7 @@ KEYS = np.random.default_rng(3).permutation(ROWS)
 VALUES = np.random.default_rng(4).integers(-(10**12), 10**12, ROWS)
 FLOATS = np.random.default_rng(5).random(ROWS)
 
-# Groups of many aggregates of which little is given out: they do not fit where the answer does.
+# Groups of many aggregates, of which the answer contains only a few: the groups do not fit where the answer does.
 TOP = "SELECT k, SUM(v) AS s, SUM(f) AS t, MIN(v), MAX(v), MIN(f), MAX(f), COUNT(*) FROM 't.parquet' GROUP BY k ORDER BY s DESC, k LIMIT 20"
 
 
@@ -45,7 +46,7 @@ def test_the_answer_is_the_same(table):
 
 
 def test_all_groups_of_an_answer_that_fits(table):
-    # One output of many states.
+    # One output that needs many aggregate states.
     sums = " + ".join(f"SUM(v + {i})" for i in range(12))
     sql = f"SELECT k / 4, {sums} FROM 't.parquet' GROUP BY k / 4"
     expected = table.json("query", sql)
@@ -58,17 +59,17 @@ def test_what_was_written_is_said(table):
     done = table.run("query", TOP, "--memory", "1MB", "--spill-dir", "spill")
     said = done.stderr.decode()
     assert done.returncode == 0
-    assert "MB of groups did not fit 1 MB of memory and went to a temporary file in spill" in said or not said
+    assert "MB of groups did not fit in 1 MB of memory and were written to a temporary file in spill" in said or not said
     assert list((table.folder / "spill").iterdir()) == []
-    # On a terminal, where more is said.
+    # A terminal shows more messages.
     if shutil.which("script"):
         shown = table.shell(f"script -qec \"$U query \\\"{TOP}\\\" --memory 1MB\" /dev/null").stdout.decode()
-        assert "of groups did not fit 1 MB of memory and went to a temporary file" in shown, shown
+        assert "of groups did not fit in 1 MB of memory and were written to a temporary file" in shown, shown
 
 
 @pytest.mark.parametrize("size", ["", "0", "-5", "4", "lots", "4XB", "1e3GB"])
 def test_sizes(table, size):
-    if size == "4":  # bytes: few, but a size
+    if size == "4":  # bytes: a small size, but valid
         assert table.json("query", TOP, "--memory", size)["bytes_spilled"] > 0
     elif size == "":
         assert table.json("query", TOP, "--memory", size)["bytes_spilled"] == 0
@@ -109,7 +110,7 @@ def test_a_file_that_may_not_grow(table):
 
 
 def test_a_disk_that_is_full(table):
-    """A small file system of its own, where we may have one."""
+    """Mounts a separate small file system, if the user may do so."""
     script = (
         "mount -t tmpfs -o size=4m tmpfs spill || exit 77; "
         f"$U query \"{TOP}\" --memory 1MB --spill-dir spill --json; status=$?; ls -A spill; exit $status"
@@ -118,14 +119,14 @@ def test_a_disk_that_is_full(table):
     if done.returncode not in (0, 3):
         pytest.skip("no file system may be mounted here")
     assert done.returncode == 3, done
-    assert done.stdout.count(b"\n") == 1, done  # nothing lies in the folder
+    assert done.stdout.count(b"\n") == 1, done  # the folder is empty
     import json
 
     require_disk_full(json.loads(done.stdout)["error"], "spill")
 
 
 def spilling(table, name):
-    """Starts a query that will spill for long, and waits until its temporary file has bytes in it."""
+    """Starts a query that spills for a long time, and waits until its temporary file is not empty."""
     sql = f"SELECT k, SUM(v) AS s FROM '{name}' GROUP BY k ORDER BY s LIMIT 3"
     child = subprocess.Popen(
         [COMMAND, "query", sql, "--memory", "1MB", "--spill-dir", "spill", "--threads", "1"],
@@ -148,7 +149,7 @@ def test_a_signal_leaves_nothing(table, arrow, sent):
     rows = 4_000_000
     table.table("large.parquet", {"k": np.arange(rows) * 7919 % rows, "v": np.zeros(rows, np.int64)})
     child = spilling(table, "large.parquet")
-    assert child.poll() is None, "it has ended before a byte was written"
+    assert child.poll() is None, "it ended before it wrote a byte"
     child.send_signal(sent)
     child.communicate(timeout=3600)
     assert child.returncode == -sent

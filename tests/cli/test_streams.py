@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_streams.py: long columns in bounded memory, the same bits by any route, and outputs that cannot be written.
+# tests/cli/test_streams.py: long columns in bounded memory, the same bits by any route, and outputs that cannot be
+# written.
 import json
 import os
 import pathlib
@@ -29,31 +30,33 @@ def has_open(process, folder):
         try:
             if folder in os.readlink(file):
                 return True
-        except FileNotFoundError:  # it has just been closed
+        except FileNotFoundError:  # it was closed just now
             pass
     return False
 
 
 def limited(kind, limit, environment):
-    """Options that limit the memory of the command, which runs on two cores: the number of cores must not matter."""
+    """Options that limit the memory of the command to LIMIT and run it on two cores: the number of cores must not
+    matter."""
 
     def limit_child():
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
         resource.setrlimit(kind, (limit, limit))
 
-    # MALLOC_ARENA_MAX: the memory that the C library reserves for each thread counts as well.
+    # MALLOC_ARENA_MAX: the limit also counts the memory that the C library reserves for each thread.
     return {"preexec_fn": limit_child, "env": {**os.environ, "MALLOC_ARENA_MAX": "2", **environment}}
 
 
 def address_space(limit=LIMIT):
-    """Options that limit the command's memory, mapped files included."""
+    """Options that limit the command's memory, including mapped files."""
     return limited(resource.RLIMIT_AS, limit, {})
 
 
 def heap(limit):
     """Options that limit the command's memory without mapped files: the system may drop their pages at any time."""
-    # This limit counts writable memory before it is touched. Arrow's allocator, mimalloc, reserves 1 GiB of it at once. Where
-    # that is refused, mimalloc 3 (Arrow 25) takes 128 MiB. With this setting, reserved memory is not writable until it is needed.
+    # This limit counts writable memory before it is touched. Arrow's allocator, mimalloc, reserves 1 GiB of it at once.
+    # If that is refused, mimalloc 3 (Arrow 25) reserves 128 MiB. With this setting, reserved memory is not writable
+    # until it is needed.
     return limited(resource.RLIMIT_DATA, limit, {"MIMALLOC_ARENA_EAGER_COMMIT": "0"})
 
 
@@ -72,7 +75,7 @@ def test_the_limit_bites(upsweep, big):
 def test_a_long_npy_file(upsweep, big):
     n = BIG // 8
     path = big("big.npy", "int64", n)
-    with path.open("r+b") as file:  # not only zeros: one at each end of the file
+    with path.open("r+b") as file:  # not only zeros: one 1 at each end of the file
         for position in (128, 128 + 8 * (n - 1)):
             file.seek(position)
             file.write((1).to_bytes(8, "little"))
@@ -142,7 +145,7 @@ def test_a_long_csv_file(upsweep, arrow, big):
 
 
 def test_many_groups_of_a_long_csv_file(upsweep, arrow, big):
-    """Each part of the file has all of the groups: they are kept once, and not once for each part."""
+    """Every part of the file contains all of the groups: they must be stored once, not once for each part."""
     groups, times = 100_000, 240
     big.keep_track("t.csv")
     with (upsweep.folder / "t.csv").open("wb") as file:
@@ -155,7 +158,7 @@ def test_many_groups_of_a_long_csv_file(upsweep, arrow, big):
 
 
 def test_many_groups_in_row_groups_after_a_long_one(upsweep, arrow, big):
-    """They wait for the first one's total: threads help with that before they take many."""
+    """Later parts wait for the first one's total. Waiting threads work on it before they allocate much memory."""
     import pyarrow.parquet
 
     groups, times, others = 50_000, 120, 60
@@ -171,7 +174,7 @@ def test_many_groups_in_row_groups_after_a_long_one(upsweep, arrow, big):
     assert result["rows"] == [[0, times + others], [1, times + others]]
 
 
-# --------------------------------------------------------------------------------------------------------- the same bits
+# -------------------------------------------------------------------------------------------------------- the same bits
 
 
 @pytest.mark.parametrize("rung", RUNGS)
@@ -184,7 +187,7 @@ def test_float_bits(upsweep, dtype, rung):
     for threads in ("1", "2", "3"):
         upsweep.ok("scan", "in.npy", "--rung", rung, "--threads", threads, "-o", "out.npy", "--quiet")
         outputs.add((upsweep.folder / "out.npy").read_bytes())
-    # Elements that do not lie aligned in the file, and those of a pipe.
+    # Elements that are not aligned in the file, and elements from a pipe.
     whole = (upsweep.folder / "in.npy").read_bytes()
     header = b"{'descr': '%s', 'fortran_order': False, 'shape': (%d,)} \n" % (values.dtype.str.encode(), n)
     header += b" " * (1 - len(header) % 2)
@@ -250,7 +253,7 @@ def test_no_output_where_its_summary_is_lost(upsweep, args):
 
 def test_a_table_of_unknown_length_to_a_full_device(upsweep, arrow):
     upsweep.write("t.csv", "x\n" + "1\n" * 100_000)
-    assert upsweep.npy("scan", "t.csv").shape == (100_000,)  # by way of a temporary file
+    assert upsweep.npy("scan", "t.csv").shape == (100_000,)  # through a temporary file
     upsweep.fails("disk_full", "scan", "t.csv", "-o", "/dev/full")
     with open("/dev/full", "wb") as full:
         assert upsweep.run("scan", "t.csv", "-o", "-", stdout=full).returncode == 3
@@ -281,7 +284,7 @@ def test_a_full_file_system(upsweep, count):
     done = upsweep.run_other([*unshare, "bash", "-c", script])
     lines = done.stdout.decode().splitlines()
     assert lines.count("status 3") == 8, done
-    assert lines[-2:] == ["old.npy", "kept"], done  # nothing else is there, and nothing was touched
+    assert lines[-2:] == ["old.npy", "kept"], done  # no other file exists, and nothing was changed
     errors = [json.loads(line)["error"]["code"] for line in lines if line.startswith("{")]
     assert errors == ["disk_full"] * 4
     messages = done.stderr.decode().splitlines()
@@ -310,7 +313,7 @@ def test_places_that_take_no_file(upsweep, args):
 def test_errors_leave_nothing_and_touch_nothing(upsweep, where):
     (upsweep.folder / "folder").mkdir()
     values = np.zeros(3 * CHUNK, dtype="int64")
-    values[-2:] = 2**63 - 1  # an overflow after two pieces were written
+    values[-2:] = 2**63 - 1  # an overflow after two chunks were written
     upsweep.save("late.npy", values)
     values[:] = 0
     upsweep.save("starts.npy", values)
@@ -329,7 +332,7 @@ def test_errors_leave_nothing_and_touch_nothing(upsweep, where):
 
 @pytest.mark.parametrize("name", ["y.txt", "y", "y.csv", "y.json", "y.npy.bak", "y.npz", ".npyx", "folder/y.feather"])
 def test_names_that_say_no_format_are_refused(upsweep, name):
-    """Whatever the command; an existing file of that name stays as it is."""
+    """This holds for every command; an existing file with this name is not changed."""
     (upsweep.folder / "folder").mkdir()
     upsweep.save("x.npy", [1, 2, 3])
     upsweep.save("offsets.npy", [0, 3])
@@ -395,17 +398,17 @@ def test_a_mapped_file_that_shrinks_is_an_error(upsweep, arrow):
     upsweep.table("t.arrow", {"x": np.arange(2 * CHUNK)})  # one batch, mapped, scanned in several chunks
     scan = [conftest.COMMAND, "scan", "t.arrow:x", "-o", "-"]
     process = subprocess.Popen(scan, cwd=upsweep.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    process.stdout.read(1)  # the first chunk has been scanned, and waits to be taken
+    process.stdout.read(1)  # the first chunk was scanned, and waits for its reader
     os.truncate(upsweep.folder / "t.arrow", 4096)
     message = process.communicate(timeout=3600)[1]
     shrank = b"upsweep: a file became shorter while it was read; try again\n"
-    changed = b"upsweep: t.arrow: was changed or replaced while it was read; try again\n"  # where it was looked at in time
+    changed = b"upsweep: t.arrow: was changed or replaced while it was read; try again\n"  # if it was checked in time
     assert (process.returncode, message) in [(3, shrank), (1, changed)]
 
     upsweep.table("t.arrow", {"x": np.arange(2 * CHUNK)})
     process = subprocess.Popen(scan, cwd=upsweep.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.read(1)
-    process.send_signal(signal.SIGBUS)  # what touching such a page comes to
+    process.send_signal(signal.SIGBUS)  # the signal for touching such a page
     assert (process.communicate(timeout=3600)[1], process.returncode) == (shrank, 3)
 
 
@@ -433,7 +436,7 @@ def test_named_pipes_as_output(upsweep, args):
 
 
 def closed_pipe(upsweep, *args, **options):
-    """Runs with a standard output that nobody reads."""
+    """Runs with a standard output that has no reader."""
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -473,7 +476,7 @@ def test_nobody_reads(upsweep, args):
         done = closed_pipe(
             upsweep, *args, restore_signals=False, preexec_fn=lambda sign=sigpipe: signal.signal(signal.SIGPIPE, sign)
         )
-        assert done.returncode in (141, -signal.SIGPIPE), done  # a shell says 141 of both
+        assert done.returncode in (141, -signal.SIGPIPE), done  # a shell returns 141 for both
         assert done.stderr == b""
 
 
@@ -504,7 +507,7 @@ def test_no_standard_output_at_all(upsweep):
             if done.returncode == 0 or "out.npy" in upsweep.files():
                 width = upsweep.load("out.npy").itemsize
                 written = (upsweep.folder / "out.npy").stat().st_size
-                assert written == 128 + width * size  # no message ended up in it
+                assert written == 128 + width * size  # it contains no message
             (upsweep.folder / "out.npy").unlink(missing_ok=True)
     assert (upsweep.folder / "in.npy").read_bytes() == before
 
@@ -522,7 +525,7 @@ def test_the_status_needs_no_standard_error(upsweep, closed):
 
 
 def slowly(pieces, args, folder, **options):
-    """Runs the command on a standard input whose pieces come a while apart."""
+    """Runs the command on a standard input that arrives in chunks with pauses between them."""
     process = subprocess.Popen([conftest.COMMAND, *args], cwd=folder, stdin=subprocess.PIPE, **options)
     with process.stdin:
         for piece in pieces:
@@ -540,11 +543,11 @@ def pieces():
 
 
 def on_terminal(upsweep, *args, env=None):
-    """What a slow command shows on a terminal that is its standard error only."""
+    """Returns what a slow command prints if only its standard error is a terminal."""
     try:
         ours, theirs = pty.openpty()
     except OSError as error:
-        pytest.skip(f"no terminal to be had: {error}")
+        pytest.skip(f"no terminal is available: {error}")
     process = slowly(
         pieces(), args, upsweep.folder, stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, **(env or {})}
     )
@@ -553,7 +556,7 @@ def on_terminal(upsweep, *args, env=None):
     while select.select([ours], [], [], 60)[0]:
         try:
             piece = os.read(ours, 4096)
-        except OSError:  # how a terminal ends
+        except OSError:  # the terminal was closed
             break
         if not piece:
             break
@@ -569,7 +572,7 @@ def test_progress_is_for_terminals(upsweep, args):
     assert b"\r" in shown and b"%" in shown
     for line in shown.replace(b"\x1b[K", b"").replace(b"\n", b"\r").split(b"\r"):
         assert len(line) <= 80, shown
-    assert b"%" not in shown.replace(b"\x1b[K", b"\n").rsplit(b"\n", 1)[1]  # it cleans up after itself
+    assert b"%" not in shown.replace(b"\x1b[K", b"\n").rsplit(b"\n", 1)[1]  # it erases its own progress line
     plain = on_terminal(upsweep, *args, env={"NO_COLOR": "1"})
     assert not re.search(rb"\x1b\[[0-9;]*m", plain), plain
     assert on_terminal(upsweep, *args, "--quiet") == b""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_subset_sum.py: `upsweep subset-sum`: answers against every subset there is, every input, every refusal.
+# tests/cli/test_subset_sum.py: `upsweep subset-sum`: answers compared with all subsets, every kind of input, every
+# refusal.
 import datetime
 import decimal
 import itertools
@@ -20,11 +21,11 @@ import pytest
 INT64_MAX = 2**63 - 1
 
 KEYS = ["reachable", "items", "indices", "sum", "rung", "seconds"]
-PRICES = "12.34\n0.5\n\t100 \r\n2.50\n7\n\n"  # of two decimals
+PRICES = "12.34\n0.5\n\t100 \r\n2.50\n7\n\n"  # two decimals
 
 
 def subsets(values):
-    """All subsets as positions, in the order of --all, by their sum."""
+    """Returns all subsets as positions, in the order of --all, by their sum."""
     n = len(values)
     found = {}
     for chosen in sorted(itertools.chain.from_iterable(itertools.combinations(range(n), k) for k in range(n + 1))):
@@ -37,12 +38,12 @@ def lines(values):
 
 
 def value_of(number):
-    """A JSON number or a decimal's string, exactly."""
+    """Converts a JSON number or a decimal's string exactly."""
     return decimal.Decimal(number) if isinstance(number, str) else number
 
 
 def check(result, values, total=None):
-    """That the answer's items are those at its positions, and add up to its sum."""
+    """Checks that the answer's items are at its positions, and add up to its sum."""
     assert set(result) >= set(KEYS), result
     assert result["reachable"] is True, result
     assert result["indices"] == sorted(set(result["indices"])), result
@@ -59,7 +60,7 @@ def check_no(result):
 
 
 def refusal(upsweep, word, content, *args, index="any", name="in.txt"):
-    """The message of a failure to read that text."""
+    """Returns the message of the failure to read this text."""
     upsweep.write(name, content)
     return upsweep.fails(word, "subset-sum", name, "--target", "3", *args, index=index)["message"]
 
@@ -183,7 +184,7 @@ def test_nothing_to_choose_from(upsweep):
 
 
 def test_the_largest_numbers(upsweep):
-    upsweep.write("in.txt", lines([INT64_MAX, 1]))  # of which one is left out
+    upsweep.write("in.txt", lines([INT64_MAX, 1]))  # one of them is left out
     check(upsweep.json("subset-sum", "in.txt", "--target", 1), [INT64_MAX, 1], 1)
     upsweep.write("in.txt", lines([2**62, 2**62 - 1]))
     result = upsweep.json("subset-sum", "in.txt", "--target", INT64_MAX)
@@ -316,7 +317,7 @@ def test_eighteen_decimals(upsweep):
     assert result["items"] == [small, "9.000000000000000000"]
     message = refusal(upsweep, "overflow", lines([1, "0.0000000000000000001"]), index=1)
     assert "in.txt: line 2: " in message and "18 decimals" in message
-    # A hundred zeros more are nothing.
+    # A hundred more zeros change nothing.
     upsweep.write("in.txt", lines(["0" * 100 + "1." + "0" * 100]))
     check(upsweep.json("subset-sum", "in.txt", "--target", "1"), [1], 1)
 
@@ -335,7 +336,7 @@ def test_what_does_not_fit_beside_the_others(upsweep):
     assert "--target" in message and "9223372036854775.807" in message
 
 
-# ------------------------------------------------------------------------------------------------------------ text files
+# ----------------------------------------------------------------------------------------------------------- text files
 
 
 @pytest.mark.parametrize(
@@ -366,17 +367,17 @@ def test_a_point_first(upsweep):
 @pytest.mark.parametrize(
     "line, reported",
     [
-        ("abc", "'abc' is no number"),
-        ("12x", "'12x' is no number"),
-        ("5.", "'5.' is no number"),
-        (".", "'.' is no number"),
-        ("-", "'-' is no number"),
-        ("1.2.3", "'1.2.3' is no number"),
-        ("1 2", "'1 2' is no number"),
-        ("--1", "'--1' is no number"),
-        ("0x10", "'0x10' is no number"),
-        ("price", "'price' is no number"),
-        ("€5", "'€5' is no number"),
+        ("abc", "'abc' is not a number"),
+        ("12x", "'12x' is not a number"),
+        ("5.", "'5.' is not a number"),
+        (".", "'.' is not a number"),
+        ("-", "'-' is not a number"),
+        ("1.2.3", "'1.2.3' is not a number"),
+        ("1 2", "'1 2' is not a number"),
+        ("--1", "'--1' is not a number"),
+        ("0x10", "'0x10' is not a number"),
+        ("price", "'price' is not a number"),
+        ("€5", "'€5' is not a number"),
         ("1e3", "'1e3' has an exponent"),
         ("-1.5E-3", "'-1.5E-3' has an exponent"),
         ("1e999", "'1e999' has an exponent"),
@@ -384,10 +385,10 @@ def test_a_point_first(upsweep):
         ("1_000", "'1_000' has a separator"),
         ("1'000", "'1'000' has a separator"),
         ("12,5", "'12,5' has a separator"),
-        ("nan", "'nan' is not a number"),
-        ("-NaN", "'-NaN' is not a number"),
-        ("inf", "'inf' is not a number"),
-        ("-Infinity", "'-Infinity' is not a number"),
+        ("nan", "'nan' is not a finite number"),
+        ("-NaN", "'-NaN' is not a finite number"),
+        ("inf", "'inf' is not a finite number"),
+        ("-Infinity", "'-Infinity' is not a finite number"),
     ],
 )
 def test_lines_that_are_no_numbers(upsweep, line, reported):
@@ -418,7 +419,7 @@ def test_empty_lines_between_numbers(upsweep):
 )
 def test_binary_files(upsweep, content):
     message = refusal(upsweep, "malformed", content)
-    assert "no text" in message and all(c >= " " for c in message)
+    assert "not text" in message and all(c >= " " for c in message)
 
 
 def test_formats_that_are_not_read(upsweep):
@@ -439,7 +440,7 @@ def test_long_lines(upsweep):
     done = upsweep.shell('ulimit -v 2000000; yes 1 | tr -d "\\n" | "$U" subset-sum - --target 3 --threads 2 --json')
     assert b"longer than 4096 bytes" in done.stdout, done
     done = upsweep.shell('ulimit -v 2000000; "$U" subset-sum /dev/zero --target 3 --threads 2 --json')
-    assert done.returncode == 1 and b"no text" in done.stdout, done
+    assert done.returncode == 1 and b"not text" in done.stdout, done
 
 
 def test_long_files(upsweep):
@@ -456,7 +457,7 @@ def test_long_files(upsweep):
     assert "line 400001: " in upsweep.fails("malformed", "subset-sum", "in.txt", "--target", "3", index=400_000)["message"]
 
 
-# --------------------------------------------------------------------------------------------------------------- columns
+# -------------------------------------------------------------------------------------------------------------- columns
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
@@ -492,9 +493,9 @@ def test_floats_are_the_shortest_decimal(upsweep, dtype):
 @pytest.mark.parametrize(
     "value, word, reported",
     [
-        (np.nan, "malformed", "not a number"),
-        (np.inf, "malformed", "not a number"),
-        (-np.inf, "malformed", "not a number"),
+        (np.nan, "malformed", "not a finite number"),
+        (np.inf, "malformed", "not a finite number"),
+        (-np.inf, "malformed", "not a finite number"),
         (0.0, "not_positive", "is zero"),
         (-0.0, "not_positive", "is zero"),
         (-2.5, "not_positive", "-2.5 is negative"),
@@ -543,7 +544,7 @@ def test_columns_of_tables(upsweep, arrow, name):
     assert upsweep.json("subset-sum", f"{name}:price", "--target", "20")["items"] == ["19.99", "0.01"]
     upsweep.fails("unsupported_type", "subset-sum", f"{name}:word", "--target", "20")
     upsweep.fails("unknown_column", "subset-sum", f"{name}:nope", "--target", "20")
-    upsweep.fails("unknown_column", "subset-sum", name, "--target", "20")  # which of the three?
+    upsweep.fails("unknown_column", "subset-sum", name, "--target", "20")  # which of the three columns?
     upsweep.table(name, {"item": [3, 50, 9]})
     check(upsweep.json("subset-sum", name, "--target", "12"), [3, 50, 9], 12)
 
@@ -570,7 +571,7 @@ def test_columns_that_are_refused(upsweep, arrow):
     assert "line 3" in upsweep.fails("not_positive", "subset-sum", "t.csv:x", "--target", "3", index=1)["message"]
 
 
-# ---------------------------------------------------------------------------------------------------------------- labels
+# --------------------------------------------------------------------------------------------------------------- labels
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows", "t.csv"])
@@ -653,7 +654,7 @@ def test_labels_that_are_refused(upsweep, arrow):
     assert "FILE:COLUMN" in error["message"]
 
 
-# -------------------------------------------------------------------------------------------------------------- refusals
+# ------------------------------------------------------------------------------------------------------------- refusals
 
 
 @pytest.mark.parametrize(
@@ -661,16 +662,16 @@ def test_labels_that_are_refused(upsweep, arrow):
     [
         ([], "--target"),
         (["--target", ""], "--target"),
-        (["--target", "abc"], "--target 'abc' is no number"),
+        (["--target", "abc"], "--target 'abc' is not a number"),
         (["--target", "1e3"], "--target '1e3' has an exponent"),
         (["--target", "1,000"], "--target '1,000' has a separator"),
-        (["--target", "nan"], "--target 'nan' is not a number"),
+        (["--target", "nan"], "--target 'nan' is not a finite number"),
         (["--target", "-5"], "--target -5 is negative"),
         (["--target=-0.5"], "--target -0.5 is negative"),
         (["--target", "0.1234567890123456789"], "18 decimals"),
         (["--target", "9223372036854775808"], "9223372036854775807"),
         (["--target", "3", "--tolerance", "-1"], "--tolerance -1 is negative"),
-        (["--target", "3", "--tolerance", "x"], "--tolerance 'x' is no number"),
+        (["--target", "3", "--tolerance", "x"], "--tolerance 'x' is not a number"),
         (["--target", "3", "--tolerance", "9223372036854775808"], "--tolerance"),
         (["--target", "3", "--closest", "--tolerance", "1"], "--closest and --tolerance"),
         (["--target", "3", "--all", "2", "--closest"], "--all"),
@@ -698,7 +699,7 @@ def test_bad_options(upsweep, options, reported):
 def test_unknown_rungs(upsweep, content):
     upsweep.write("in.txt", content)
     for options in ([], ["--all", "3"], ["--decide"], ["--closest"]):
-        for code, rung in (("unknown_rung", "cpu.nope"), ("unsupported", "cpu.chained")):  # which scan has
+        for code, rung in (("unknown_rung", "cpu.nope"), ("unsupported", "cpu.chained")):  # a rung of scan
             upsweep.fails(code, "subset-sum", "in.txt", "--target", "3", "--rung", rung, *options)
 
 
@@ -723,21 +724,22 @@ def test_a_file_whose_name_holds_a_colon(upsweep):
     assert upsweep.json("subset-sum", "a:b", "--target", "3")["items"] == [1, 2]
 
 
-# ----------------------------------------------------------------------------------------------------------- long searches
+# -------------------------------------------------------------------------------------------------------- long searches
 
 
 def start_long_search(upsweep, *options, **streams):
-    """One of minutes: a bitmap of 125 MB, of which no part gets full, gone through for each of 20,000 items."""
+    """A search that takes minutes: a bitmap of 125 MB, no part of which becomes full, is updated for each of 20,000
+    items."""
     values = random.Random(12).sample(range(4, 800_000, 4), 20_000)
     upsweep.write("long.txt", lines([*values, 1]))
     command = [conftest.COMMAND, "subset-sum", "long.txt", "--target", "1000000003", *options]
-    # Whoever runs the tests in the background may have them ignore Ctrl-C, and what they start as well.
+    # If the tests run in the background, they and their children may ignore Ctrl-C.
     heeds = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
     return subprocess.Popen(command, cwd=upsweep.folder, stdin=subprocess.DEVNULL, **heeds, **streams)
 
 
 def read_terminal(terminal, until=None, seconds=3600):
-    """What it shows: all of it, or up to a word."""
+    """Returns the terminal's output: all of it, or up to this word."""
     shown = b""
     end = time.monotonic() + seconds
     while time.monotonic() < end and (until is None or until not in shown):
@@ -745,7 +747,7 @@ def read_terminal(terminal, until=None, seconds=3600):
             continue
         try:
             piece = os.read(terminal, 4096)
-        except OSError:  # how a terminal ends
+        except OSError:  # the terminal was closed
             break
         if not piece:
             break
@@ -758,13 +760,13 @@ def test_interrupted(upsweep, options):
     try:
         ours, theirs = pty.openpty()
     except OSError as error:
-        pytest.skip(f"no terminal to be had: {error}")
+        pytest.skip(f"no terminal is available: {error}")
     process = start_long_search(upsweep, *options, stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
     try:
         shown = read_terminal(ours, until=b"searching")
         if b"searching" not in shown and process.poll() == 0:
-            pytest.skip("the search is over before it can be interrupted")
+            pytest.skip("the search ended before it could be interrupted")
         assert re.search(rb"\r\x1b\[Ksearching [\d.]+ %", shown + read_terminal(ours, until=b"%")), shown
         process.send_signal(signal.SIGINT)
         output = process.communicate(timeout=3600)[0]
@@ -775,7 +777,7 @@ def test_interrupted(upsweep, options):
         process.stdout.close()
         process.wait()
         os.close(ours)
-    said = r"interrupted with [\d.]+ % of the search done"
+    said = r"interrupted after [\d.]+ % of the search"
     if options:
         error = conftest.only_object(output)["error"]
         assert error["code"] == "interrupted" and re.fullmatch(said, error["message"]), error
@@ -787,16 +789,16 @@ def test_no_progress_on_pipes(upsweep):
     environment = {**os.environ, "NO_COLOR": "1"}
     process = start_long_search(upsweep, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     try:
-        time.sleep(2)  # longer than it takes for progress to be shown
+        time.sleep(2)  # longer than the delay before progress is shown
         if process.poll() == 0:
-            pytest.skip("the search is over before there is progress to show")
+            pytest.skip("the search ended before it showed progress")
         process.send_signal(signal.SIGINT)
         output, said = process.communicate(timeout=3600)
     finally:
         process.kill()
         process.wait()
     assert (process.returncode, output) == (130, b"")
-    assert re.fullmatch(rb"upsweep: interrupted with [\d.]+ % of the search done\n", said), said
+    assert re.fullmatch(rb"upsweep: interrupted after [\d.]+ % of the search\n", said), said
 
 
 def test_help(upsweep):
@@ -807,11 +809,11 @@ def test_help(upsweep):
     assert json.loads(upsweep.run("subset-sum", "--json").stdout)["error"]["code"] == "invalid_argument"
 
 
-# --------------------------------------------------------------------------------------------------------- CSV as it stands
+# ------------------------------------------------------------------------------------------------- CSV as it is written
 
 
 def csv_of(cells, name="x"):
-    """Those cells as a column between two others; one of them has words of two lines."""
+    """These cells as a column between two others; one of those has text of two lines."""
     return f"before,{name},after\n" + "".join(f'"two\nlines, {i}",{cell},{i}\n' for i, cell in enumerate(cells))
 
 
@@ -867,18 +869,18 @@ def test_csv_points_first(upsweep, arrow):
 @pytest.mark.parametrize(
     "cell, word, reported",
     [
-        ("abc", "malformed", "'abc' is no number: one positive number per row"),
-        ("5.", "malformed", "'5.' is no number"),
-        ("2001-12-31", "malformed", "'2001-12-31' is no number"),
-        ("true", "malformed", "'true' is no number"),
-        ("NA", "malformed", "'NA' is no number"),
-        ("null", "malformed", "'null' is no number"),
-        ('"NULL"', "malformed", "'NULL' is no number"),
-        ('"1\n2"', "malformed", "'1\\n2' is no number"),
+        ("abc", "malformed", "'abc' is not a number: one positive number per row"),
+        ("5.", "malformed", "'5.' is not a number"),
+        ("2001-12-31", "malformed", "'2001-12-31' is not a number"),
+        ("true", "malformed", "'true' is not a number"),
+        ("NA", "malformed", "'NA' is not a number"),
+        ("null", "malformed", "'null' is not a number"),
+        ('"NULL"', "malformed", "'NULL' is not a number"),
+        ('"1\n2"', "malformed", "'1\\n2' is not a number"),
         ("1e3", "malformed", "'1e3' has an exponent"),
         ('"1,000.00"', "malformed", "'1,000.00' has a separator"),
-        ("nan", "malformed", "'nan' is not a number"),
-        ("-inf", "malformed", "'-inf' is not a number"),
+        ("nan", "malformed", "'nan' is not a finite number"),
+        ("-inf", "malformed", "'-inf' is not a finite number"),
         ("9223372036854775808", "overflow", f"'9223372036854775808' is too large: without its point, a number may be at most {INT64_MAX}"),
         ("92233720368547758.08", "overflow", "'92233720368547758.08' is too large"),
         ("0.1234567890123456789", "overflow", "'0.1234567890123456789' has more than 18 decimals"),
@@ -891,8 +893,8 @@ def test_csv_cells_that_are_refused(upsweep, arrow, cell, word, reported):
         upsweep.write("t.csv", content)
         error = upsweep.fails(word, "subset-sum", "t.csv:x", "--target", "3", index=row)
         assert error["message"].startswith(f"t.csv:x: line {2 * row + 3}: {reported}"), error
-    upsweep.write("t.csv", csv_of([cell, 1]))  # of a column that begins with a word
-    word = "unsupported_type" if reported.endswith("is no number") or "is no number:" in reported else word
+    upsweep.write("t.csv", csv_of([cell, 1]))  # the first cell of the column is a word
+    word = "unsupported_type" if reported.endswith("is not a number") or "is not a number:" in reported else word
     assert f"line 3: {reported}" in upsweep.fails(word, "subset-sum", "t.csv:x", "--target", "3", index=0)["message"]
 
 
@@ -946,11 +948,11 @@ def test_csv_labels_are_what_the_file_says(upsweep, arrow):
     shown = upsweep.text(*ask, "id")
     for label in labels:
         assert re.search(rf"\d  {re.escape(label)}\n", shown), label
-    # Each by itself, as then its type would be that of the column; CRLF.
+    # Each cell in a separate file, because otherwise they would share the type of the column. CRLF.
     for cell, label in zip(cells, expected):
         upsweep.write("t.csv", f"x,id\r\n1,{cell}\r\n2,{cell}")
         assert upsweep.json("subset-sum", "t.csv:x", "--target", "3", "--id", "id")["ids"] == [label, label]
-    # Of numbers as well, also the items' own.
+    # Labels can also be numbers, even the items themselves.
     upsweep.write("t.csv", "x\n1.50\n02\n+3.5\n")
     result = upsweep.json("subset-sum", "t.csv:x", "--target", "7", "--id", "x")
     assert (result["items"], result["ids"]) == (["1.5", "2.0", "3.5"], ["1.50", "02", "+3.5"])
@@ -972,13 +974,13 @@ def test_labels_of_other_formats_are_typed(upsweep, arrow):
 
 @pytest.mark.parametrize("first", ["10.00", "10", "+10", " 10 ", "1e1", '"1,000.00"', str(2**64), "-5", ".5"])
 def test_csv_without_a_header_row(upsweep, arrow, first):
-    """A value that would be left out in silence is refused, also where it is asked for as if it were a name."""
+    """A value that would be left out silently is refused, also if a name could be requested for it."""
     shown = first.strip('"')
     for text in (f"{first}\n20.00\n", f"A17,{first}\nB4,20.00\n"):
         upsweep.write("t.csv", text)
         for source in ("t.csv", f"t.csv:{shown}", "t.csv:x"):
             error = upsweep.fails("malformed", "subset-sum", source, "--target", "30", index=None)
-            assert error["message"].startswith(f"t.csv: has no header row: line 1 holds '{shown}', as"), error
+            assert error["message"].startswith(f"t.csv: has no header row: line 1 contains '{shown}', as"), error
             assert ("from a file named .txt" in error["message"]) == ("A17" not in text), error
 
 
@@ -992,11 +994,11 @@ def test_csv_with_names_like_numbers(upsweep, arrow):
     for name in ("x1", "1st", "2001-12-31", "inf", "nan", "€", "1.2.3"):
         upsweep.write("t.csv", f"{name}\n1\n2\n")
         assert upsweep.json("subset-sum", "t.csv", "--target", "3")["items"] == [1, 2]
-    upsweep.write("t.csv", "x,2024\n1,a\n2,b\n")  # only the items' column is looked at
+    upsweep.write("t.csv", "x,2024\n1,a\n2,b\n")  # only the items' column is checked
     assert upsweep.json("subset-sum", "t.csv:x", "--target", "3", "--id", "2024")["ids"] == ["a", "b"]
 
 
-# ------------------------------------------------------------------------------------------------ plans and long answers
+# ----------------------------------------------------------------------------------------------- plans and long answers
 
 
 def test_explain_of_a_list(upsweep):

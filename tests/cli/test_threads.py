@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_threads.py: the command where threads cannot be made: with fewer the same result, or it says why not.
+# tests/cli/test_threads.py: the command if threads cannot be created: with fewer threads the result is the same, or the
+# command reports why it fails.
 import os
 import resource
 
@@ -12,7 +13,7 @@ FEW = os.environ.get("UPSWEEP_FEW_THREADS", "")  # tests/few_threads.cpp, built
 
 @pytest.fixture
 def few(upsweep):
-    """Runs the command with at most so many threads beside its first."""
+    """Runs the command with at most N threads in addition to its first thread."""
     if not FEW:
         pytest.skip("UPSWEEP_FEW_THREADS is not set")
 
@@ -80,7 +81,7 @@ def test_files_with_few_threads(upsweep, few, arrow, file, threads):
 
 
 def test_list_views_take_as_many_threads_as_they_may(upsweep, few, arrow):
-    """Lists that lie one after the other are not packed: what is asked for beside that is Arrow's."""
+    """Lists that are adjacent are not packed: the other threads that are requested are Arrow's."""
     if not hasattr(arrow, "ListViewArray"):
         pytest.skip("this pyarrow has no list views")
     content = arrow.array(np.arange(N))
@@ -111,9 +112,9 @@ def test_little_address_space(upsweep, megabytes):
     for args in (("reduce", "x.npy"), ("scan", "x.npy", "-o", "few.npy"), std_par):
         done = upsweep.run(*args, preexec_fn=limit)
         if done.returncode == 127:
-            pytest.skip("too little to load the libraries")
+            pytest.skip("too few threads to load the libraries")
         assert done.returncode in (0, 3), done
-        # Arrow's allocator may complain first.
+        # Arrow's allocator may print a message first.
         assert done.returncode == 0 or done.stderr.splitlines()[-1].startswith(b"upsweep: "), done
         if args == ("reduce", "x.npy") and done.returncode == 0:
             assert done.stdout.decode() == whole

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/by_key.cpp: sums of two keys' values, and running sums beside these.
+// tests/consume/by_key.cpp: sums and running sums of two keys' values.
 #include "upsweep/by_key.hpp"
 
 #include <cstdint>

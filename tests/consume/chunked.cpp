@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/chunked.cpp: a sum by the GPU that there is, else the reason why not.
+// tests/consume/chunked.cpp: a sum on the GPU; without a GPU, the reason.
 #include "upsweep/chunked.hpp"
 
 #include <vector>

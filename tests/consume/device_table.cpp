@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/device_table.cpp: columns on a GPU where there is one, else the reason why not.
+// tests/consume/device_table.cpp: columns on a GPU; without a GPU, the reason.
 #include "upsweep/device_table.hpp"
 
 #include <cstdint>

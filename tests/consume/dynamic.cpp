@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/dynamic.cpp: a scan whose type is known at run time only.
+// tests/consume/dynamic.cpp: a scan whose type is only known at run time.
 #include "upsweep/dynamic.hpp"
 
 int main() {

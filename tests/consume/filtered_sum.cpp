@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/filtered_sum.cpp: a sum of products of the rows that are kept.
+// tests/consume/filtered_sum.cpp: a sum of products over the rows that are kept.
 #include "upsweep/filtered_sum.hpp"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/io.cpp: a query of a file, written here as .npy, which every build reads.
+// tests/consume/io.cpp: a query of a file; this program writes the file as .npy, which every build can read.
 #include "upsweep/io.hpp"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/list_shards.cpp: a reduction of no lists by the GPUs that there are, else the reason why not.
+// tests/consume/list_shards.cpp: a reduction of no lists on the GPUs; without a GPU, the reason.
 #include "upsweep/list_shards.hpp"
 
 #include "upsweep/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/machine.cpp: what the machine is.
+// tests/consume/machine.cpp: describes the machine.
 #include "upsweep/machine.hpp"
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/main.cpp: a program of other people that uses an installed upsweep.
+// tests/consume/main.cpp: a user's program that uses an installed upsweep.
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "upsweep/scan.hpp"
 
 int main() {
-  // Long enough for threads: the installed library must bring what they need.
+  // Long enough for threads: the installed library must link what they need.
   const std::vector<std::int32_t> ones(1 << 21, 1);
   std::vector<std::int64_t> running(ones.size());
   const auto scanned = upsweep::inclusive_scan(upsweep::par, ones, running);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/mpi.cpp: a sum over all ranks, of which there is one where the program is started by itself.
+// tests/consume/mpi.cpp: a sum over all ranks; if the program is started without mpiexec, there is one rank.
 #include "upsweep/mpi.hpp"
 
 #include <cstdint>

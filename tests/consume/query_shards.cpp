@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/query_shards.cpp: a query by the GPUs that there are, else the reason why not.
+// tests/consume/query_shards.cpp: a query on the GPUs; without a GPU, the reason.
 #include "upsweep/query_shards.hpp"
 
 #include <cstdint>

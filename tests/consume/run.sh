@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/consume/run.sh: BUILD_DIR CXX — installs the build, moves what was installed, builds a program for each header
-# against it with find_package, some with pkg-config, and runs the command without a look at the build.
+# tests/consume/run.sh: BUILD_DIR CXX — installs the build and moves the installed files. Then it builds a program for
+# each header with find_package, and some with pkg-config. Finally it runs the command. Nothing may use the build
+# folder.
 set -euo pipefail
 
 build=$1
@@ -16,7 +17,7 @@ cmake --install "$build" --prefix "$work/first" >/dev/null
 mv "$work/first" "$work/moved"
 prefix=$work/moved
 
-# Text files only: debug information may name sources.
+# Only text files, because debug information may name sources.
 if grep -rIlF -e "$work/first" -e "$build" -e "$source/" "$prefix"; then
   echo "these installed files name a folder of this machine" >&2
   exit 1
@@ -64,7 +65,7 @@ if [ -x "$prefix/bin/upsweep" ]; then
   outside=$(ldd "$prefix/bin/upsweep" | grep -F -e 'not found' -e "$source/" -e "$build/" || true)
   [ -z "$outside" ] || { echo "the installed command loads: $outside" >&2; exit 1; }
   printf 'price\n2\n40\n' >"$work/prices.csv"
-  if "$build/bin/upsweep" reduce "$work/prices.csv:price" --quiet >"$work/expected" 2>&1; then # not so in a build without Arrow
+  if "$build/bin/upsweep" reduce "$work/prices.csv:price" --quiet >"$work/expected" 2>&1; then # fails without Arrow
     "$prefix/bin/upsweep" reduce "$work/prices.csv:price" --quiet | cmp - "$work/expected"
   else
     "$prefix/bin/upsweep" --help >/dev/null

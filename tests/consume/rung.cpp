@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/rung.cpp: a rung of one's own by the installed header, in C++, called as `upsweep ladder --with` would.
+// tests/consume/rung.cpp: a custom rung in C++ with the installed header, called as `upsweep ladder --with` would call
+// it.
 #include <cstdint>
 
 #include "upsweep/rung.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/segmented_reduce.cpp: the sums and the greatest elements of three lists.
+// tests/consume/segmented_reduce.cpp: the sums and the maxima of three lists.
 #include "upsweep/segmented_reduce.hpp"
 
 #include <chrono>

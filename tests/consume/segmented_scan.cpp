@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/segmented_scan.cpp: running sums of three lists, and what precedes each of their elements.
+// tests/consume/segmented_scan.cpp: running sums of three lists, inclusive and exclusive.
 #include "upsweep/segmented_scan.hpp"
 
 #include <cstdint>

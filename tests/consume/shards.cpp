@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/shards.cpp: a scan without elements by the GPUs that there are, else the reason why not.
+// tests/consume/shards.cpp: a scan without elements on the GPUs; without a GPU, the reason.
 #include "upsweep/shards.hpp"
 
 #include "upsweep/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/table.cpp: a query of a table of the program's own.
+// tests/consume/table.cpp: a query of a table that the program implements.
 #include "upsweep/table.hpp"
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/types.cpp: the name and the size of what is summed.
+// tests/consume/types.cpp: the name and the size of a sum's type.
 #include "upsweep/types.hpp"
 
 #include <vector>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/expression.hpp: well-typed expressions made from bytes, as SQL, and what they mean, row by row.
+// tests/fuzz/expression.hpp: well-typed expressions made from bytes, as SQL, and their meaning, row by row.
 //
-// The meaning is written down once more, as plainly as it can be: one value at a time in 128 bits, three-valued logic. It
-// covers integers, booleans and comparisons of dates and words; decimals, floats and what is made of them are only
-// compared between the ways in which a query can be run.
+// The meaning is implemented a second time, as simply as possible: one value at a time in 128 bits, three-valued logic.
+// It covers integers, booleans and comparisons of dates and strings. Decimals, floats and expressions of them are only
+// compared between the different ways to run a query.
 #pragma once
 
 #include <cstdint>
@@ -35,15 +35,15 @@ struct Node {
   int column = 0;
   Int128 exact = 0;
   bool null = false;  ///< the literal NULL
-  bool wide = false;  ///< an integer that has 128 bits, as there is a uint64 column in it
-  bool known = true;  ///< the interpreter below knows what it means
+  bool wide = false;  ///< an integer of 128 bits, because it contains a uint64 column
+  bool known = true;  ///< the interpreter below can evaluate it
   bool has_column = false;
-  bool overflows = false;  ///< in what is computed when the query is bound
+  bool overflows = false;  ///< in an expression that is computed when the query is bound
 };
 
-// ----------------------------------------------------------------------------------------------------------- what it means
+// ------------------------------------------------------------------------------------------------------- what it means
 
-/// What a row's expressions ran into. Which of several a query reports is left open.
+/// Errors in a row's expressions. A query may report any of them.
 using Failures = std::set<std::pair<Code, std::int64_t>>;
 
 struct Value {
@@ -85,7 +85,8 @@ class Interpreter {
     }
   }
 
-  /// Whether WHERE keeps the row: conditions one after the other, each on what the ones before it have left.
+  /// Whether WHERE keeps the row: conditions are evaluated one after the other, each on the rows that the previous ones
+  /// have kept.
   bool keeps(const Node& node) {
     if (node.op == Op::both) return keeps(*node.args[0]) && keeps(*node.args[1]);
     return is_true(value(node));
@@ -134,7 +135,7 @@ class Interpreter {
                                            : s == ">" || s == ">=" || s == "<>";
     return {.null = a.null || b.null, .exact = holds ? 1 : 0};
   }
-  /// The right side of what the left one decides is not looked at.
+  /// The right operand is not evaluated if the left one decides the result.
   Value logic(const Node& node) {
     const bool decisive = node.op == Op::either;
     const Value a = value(*node.args[0]);
@@ -157,7 +158,7 @@ class Interpreter {
   Failures& failures_;
 };
 
-// -------------------------------------------------------------------------------------------------------- how it is made
+// ------------------------------------------------------------------------------------------------------ how it is made
 
 class Generator {
  public:
@@ -248,14 +249,14 @@ class Generator {
     static const std::string kSymbols[] = {"+", "-", "*", "/"};
     const std::string& symbol = kSymbols[which % 4];
     NodePtr a = any(kind, depth);
-    // Of two decimals the quotient is a float, and products have more digits: one operand is an integer then.
+    // The quotient of two decimals is a float, and products have more digits: so one operand is an integer.
     const bool other = kind == ValueKind::decimal && (symbol == "*" || bytes_.below(3) == 0);
     if (kind == ValueKind::decimal && symbol == "/") return a;
     const NodePtr b = any(other ? ValueKind::integer : kind, depth);
     if (const NodePtr folded = folded_literal(a, b, symbol)) return folded;
     return operator_of(Op::arithmetic, kind, in_brackets(a->sql, symbol, b->sql), {a, b}, symbol);
   }
-  /// Two integers that are written down are computed when the query is bound.
+  /// An operation on two integer literals is computed when the query is bound.
   NodePtr folded_literal(const NodePtr& a, const NodePtr& b, const std::string& symbol) {
     const auto is_number = [](const NodePtr& n) {
       return n->op == Op::literal && n->kind == ValueKind::integer && !n->null;
@@ -273,7 +274,7 @@ class Generator {
   }
   NodePtr negated(const NodePtr& a) {
     if (a->null) return a;
-    // A minus belongs to the number after it: the least integer's is a decimal.
+    // A minus belongs to the number after it: the number in the minimum integer is a decimal.
     if (a->op == Op::literal && a->symbol.empty()) return a;
     const std::string sql = "(- " + a->sql + ")";
     if (a->op != Op::literal) return operator_of(Op::negate, a->kind, sql, {a});
@@ -303,7 +304,7 @@ class Generator {
     }
     const NodePtr whole = operator_of(Op::choose, kind, "(" + sql + " END)", args);
     Node node = *whole;
-    node.wide = false;  // conditions do not widen what they choose between
+    node.wide = false;  // conditions do not widen the values that they select
     for (std::size_t i = 1; i < args.size(); i += 2) node.wide = node.wide || args[i]->wide;
     node.wide = (node.wide || args.back()->wide) && kind == ValueKind::integer;
     return made(std::move(node));
@@ -360,7 +361,7 @@ class Generator {
     const NodePtr b = any(kind, depth);
     return compared(a, symbol, b, in_brackets(a->sql, symbol, b->sql));
   }
-  /// Words compare as their indices do: words() is sorted.
+  /// Strings compare as their indices do: words() is sorted.
   NodePtr word_test() {
     static const std::string kLiterals[] = {"''", "'a'", "'b'", "'it''s'", "'äpfel'"};
     static const std::string kSymbols[] = {"=", "<>", "<", "<=", ">", ">="};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/expression_fuzz.cpp: bytes as rows and a query over them: every way to run it gives one answer, the right one.
+// tests/fuzz/expression_fuzz.cpp: bytes as rows and a query over them: every way to run it gives the same, correct
+// answer.
 #include "tests/fuzz/expression.hpp"
 
 #include <algorithm>
@@ -54,12 +55,12 @@ struct Shown {
     const auto all = expressions();
     return std::all_of(all.begin(), all.end(), [](const NodePtr& node) { return node->known; });
   }
-  /// Numbers alone that do not fit: then the query is refused as a whole.
+  /// Constants that do not fit: then the whole query is refused.
   [[nodiscard]] bool overflows() const {
     const auto all = expressions();
     return std::any_of(all.begin(), all.end(), [](const NodePtr& node) { return node->overflows; });
   }
-  /// Float sums are folded batch by batch, and round as the table is split.
+  /// Float sums are folded batch by batch, so their rounding depends on how the table is split.
   [[nodiscard]] bool sums_floats() const {
     return std::any_of(aggregates.begin(), aggregates.end(), [](const Aggregate& a) {
       return a.input && a.input->kind == ValueKind::real && (a.function == "SUM" || a.function == "AVG");
@@ -87,7 +88,7 @@ Shown query_of(Bytes& bytes) {
   constexpr ValueKind kKeys[] = {ValueKind::integer, ValueKind::boolean, ValueKind::date, ValueKind::text};
   for (int keys = (how >> 1) & 3; keys > 1; --keys) {
     const NodePtr key = generator.any(kKeys[bytes.below(4)], 2);
-    if (key->has_column) query.keys.push_back(key);  // a number alone would be a column of the answer
+    if (key->has_column) query.keys.push_back(key);  // a constant would be a column number of the answer
   }
   for (int aggregates = 1 + ((how >> 3) & 3); aggregates > 0; --aggregates) {
     query.aggregates.push_back(aggregate(bytes, generator, kDepth));
@@ -98,7 +99,7 @@ Shown query_of(Bytes& bytes) {
   return query;
 }
 
-// ------------------------------------------------------------------------------------------------------ what it comes to
+// ---------------------------------------------------------------------------------------------------------- the result
 
 struct Outcome {
   Code code = Code::ok;
@@ -106,8 +107,10 @@ struct Outcome {
   std::string text;  ///< of the answer or the error
 
   bool operator==(const Outcome&) const = default;
-  /// Sums of 128 bits may pass their end on the way or not, as the table is split.
-  [[nodiscard]] bool is_too_large_a_sum() const { return text.find("adds up to more") != std::string::npos; }
+  /// Whether sums exceed 128 bits on the way depends on how the table is split.
+  [[nodiscard]] bool is_too_large_a_sum() const {
+    return text.find("sum has more than 38 digits") != std::string::npos;
+  }
 };
 
 std::string text_of(const Answer& answer) {
@@ -127,7 +130,7 @@ Outcome run(const Query& query, const Policy& policy, const Table& table) {
   }
 }
 
-// --------------------------------------------------------------------------------------------------- what it should be
+// ------------------------------------------------------------------------------------------------- the expected result
 
 std::string shown(ValueKind kind, const Value& value) {
   Cell cell{.exact = value.exact, .null = value.null};
@@ -149,7 +152,7 @@ struct Folded {
   }
 };
 
-/// The quotient, rounded once: a long double has 64 bits, and operands of 63 are never as close to a tie as that.
+/// The quotient, rounded once. A long double has 64 bits, and operands of 63 bits are never that close to a tie.
 std::string average(const Folded& folded) {
   const long double quotient = static_cast<long double>(folded.sum) / static_cast<long double>(folded.count);
   return text(Field{.kind = ValueKind::real}, Cell{.real = static_cast<double>(quotient)});
@@ -162,7 +165,7 @@ class Expectation {
     for (std::int64_t row = 0; row < rows.count(); ++row) include(rows, row);
   }
 
-  /// Sums so large that 128 bits may not have been enough, or averages that take more than long doubles to check.
+  /// Sums for which 128 bits may not be enough, or averages that long doubles cannot check.
   [[nodiscard]] bool is_beyond() const { return beyond_; }
 
   [[nodiscard]] std::string answer() const {
@@ -228,7 +231,7 @@ class Expectation {
   }
 
  public:
-  /// Whether every average is of a sum that long doubles hold.
+  /// Whether every average is of a sum that long doubles can represent.
   [[nodiscard]] bool averages_are_exact() const {
     constexpr Int128 kHeld = Int128{1} << 63;
     return std::all_of(groups_.begin(), groups_.end(), [&](const Group& group) {
@@ -245,7 +248,7 @@ class Expectation {
   bool beyond_ = false;
 };
 
-// ----------------------------------------------------------------------------------------------------------- the checks
+// ---------------------------------------------------------------------------------------------------------- the checks
 
 struct Case {
   std::string sql;
@@ -259,7 +262,7 @@ struct Case {
   void require_same(const std::string& what, const Outcome& a, const Outcome& b) const {
     if (!(a == b)) fail(what, a.text + " " + std::to_string(a.index), b.text + " " + std::to_string(b.index));
   }
-  /// The error is one that a row of the first part with any has.
+  /// The error must be an error of a row in the first part that has one.
   void require_expected(const Outcome& got, const Failures& failures, const std::vector<std::int64_t>& parts) const {
     std::int64_t first = parts.back();
     for (const auto& [code, row] : failures) first = std::min(first, row);
@@ -273,7 +276,7 @@ struct Case {
     if (!expected.failures().empty()) {
       if (!got.is_too_large_a_sum()) require_expected(got, expected.failures(), parts);
     } else if (!expected.is_beyond() && expected.averages_are_exact()) {
-      if (got.text != expected.answer()) fail("not what it means", expected.answer(), got.text);
+      if (got.text != expected.answer()) fail("the answer is wrong", expected.answer(), got.text);
     }
   }
 };
@@ -293,7 +296,7 @@ void check(const Shown& query, const Rows& rows, const Case& one) {
   try {
     bound.emplace(one.sql, whole);
   } catch (const Error& error) {
-    // A CASE of NULLs alone is an integer, wherever it stands; and decimals that are written down may become too long.
+    // A CASE of only NULLs is an integer, wherever it is; and decimal literals may become too long.
     const bool has_null = one.sql.find("NULL") != std::string::npos;
     const bool has_point = one.sql.find('.') != std::string::npos;
     const bool may_be = (error.code() == Code::overflow && (query.overflows() || has_point)) ||
@@ -301,7 +304,7 @@ void check(const Shown& query, const Rows& rows, const Case& one) {
     if (!may_be) one.fail("refused", error.what(), "");
     return;
   }
-  if (query.overflows()) one.fail("literals that do not fit are taken", "", "");
+  if (query.overflows()) one.fail("literals that do not fit are accepted", "", "");
   const Outcome best = run(*bound, seq, whole);
   one.require_same("instruction sets differ", best, run(*bound, seq.with_isa(Isa::baseline), whole));
   const Outcome parts = run(*bound, seq, cut);
@@ -313,7 +316,7 @@ void check(const Shown& query, const Rows& rows, const Case& one) {
     one.fail("parts differ", best.text, parts.text);
   if (best.code == Code::ok && parts.code == Code::ok && !query.sums_floats())
     one.require_same("parts differ", best, parts);
-  // Parts that statistics rule out are not read, nor is what would have failed there.
+  // Parts that statistics exclude are not read, so their errors are not found.
   if (parts.code == Code::ok)
     one.require_same("ranges matter", parts, run(*bound, seq, CutTable(rows, one.ends, true)));
   if (!query.is_known()) return;
@@ -329,7 +332,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace upsweep::fuzz;
   Bytes bytes(data, size);
   const int few = bytes.byte();
-  const std::int64_t count = few % 16 == 15 ? few * 10 : few / 4;  // up to three blocks of rows; mostly one of few
+  const std::int64_t count = few % 16 == 15 ? few * 10 : few / 4;  // up to three blocks; usually one with few rows
   const Rows rows(bytes, count);
   const std::vector<std::int64_t> ends = cuts(bytes, count);
   const Shown query = query_of(bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/input.hpp: what the fuzz targets share: bytes of an input as choices, and how a finding is reported.
+// tests/fuzz/input.hpp: code of all fuzz targets: the bytes of an input as choices, and the report of a finding.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace upsweep::fuzz {
 
-/// A finding: libFuzzer keeps the input and ends.
+/// Reports a finding: libFuzzer saves the input and ends.
 [[noreturn]] inline void fail(const std::string& why) {
   std::fprintf(stderr, "fuzz: %s\n", why.c_str());
   std::abort();
@@ -20,14 +20,14 @@ inline void require(bool holds, const std::string& why) {
   if (!holds) fail(why);
 }
 
-/// The bytes of an input, handed out from the front; zeros past its end, so that every input means something.
+/// The bytes of an input, returned from the front; zeros after its end, so that every input is valid.
 class Bytes {
  public:
   Bytes(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
 
   [[nodiscard]] bool empty() const { return at_ >= size_; }
   std::uint8_t byte() { return empty() ? std::uint8_t{0} : data_[at_++]; }
-  /// 0 … count - 1.
+  /// Returns a number in 0 … count - 1.
   int below(int count) { return byte() % count; }
 
  private:
@@ -36,7 +36,7 @@ class Bytes {
   std::size_t at_ = 0;
 };
 
-/// Whether all of it is UTF-8.
+/// Whether all of the text is UTF-8.
 inline bool is_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = [&](std::size_t i) {

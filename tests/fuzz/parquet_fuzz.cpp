@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/fuzz/parquet_fuzz.cpp: bytes as a Parquet file: every column of every row group is read, or refused as
-// promised.
+// specified.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,13 +18,13 @@
 namespace upsweep::fuzz {
 namespace {
 
-// A few bytes of a file may stand for billions of rows, and for as many row groups: no more than these are read.
+// A few bytes of a file may describe billions of rows, and the same number of row groups: no more than these are read.
 constexpr int kMostRowGroups = 8;
 constexpr int kMostBatches = 4;
 
 bool bit(const void* bits, std::int64_t i) { return (static_cast<const std::uint8_t*>(bits)[i / 8] >> i % 8 & 1) != 0; }
 
-/// Touches every byte, so that the sanitizers see it, and holds the column to what upsweep/table.hpp says of it.
+/// Touches every byte, so that the sanitizers see it, and checks the column against the rules of upsweep/table.hpp.
 std::int64_t touch(const Field& field, const ColumnData& data, std::int64_t rows) {
   const std::int64_t width = width_of(field.storage) / 8;
   std::int64_t sum = 0;
@@ -44,7 +44,7 @@ std::int64_t touch(const Field& field, const ColumnData& data, std::int64_t rows
   return sum;
 }
 
-/// `skipped`: batches that are passed over, as many as are full.
+/// `skipped`: the number of full batches to skip.
 void read_row_group(const Table& table, int row_group, const std::vector<int>& columns, std::int64_t skipped = 0) {
   const auto reader = table.open(row_group, columns);
   Batch batch;
@@ -56,7 +56,7 @@ void read_row_group(const Table& table, int row_group, const std::vector<int>& c
       return;
     }
     require(rows % kBatchRows == 0, "a batch after one that is not full");
-    require(batch.rows > 0 && batch.rows <= kBatchRows, "a batch of so many rows");
+    require(batch.rows > 0 && batch.rows <= kBatchRows, "a batch with an invalid number of rows");
     require(batch.columns.size() == columns.size(), "other columns than asked for");
     rows += batch.rows;
     for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -80,7 +80,7 @@ void read_all(const std::string& path) {
     }
     if (!columns.empty()) read_row_group(*table, row_group, columns);
   }
-  // One by one too: what is wrong with one column must not keep the others from being read.
+  // Also one by one: an error in one column must not prevent reading the others.
   for (const int column : columns) {
     try {
       if (row_groups > 0) read_row_group(*table, 0, {column});
@@ -91,7 +91,7 @@ void read_all(const std::string& path) {
   }
 }
 
-/// A file that is nowhere but in memory.
+/// A file that exists only in memory.
 io::Descriptor memory_file(const std::uint8_t* data, std::size_t size) {
   io::Descriptor file(::memfd_create("fuzz", MFD_CLOEXEC));
   require(file.get() >= 0 && ::write(file.get(), data, size) == static_cast<ssize_t>(size), "no file in memory");

@@ -22,14 +22,14 @@ namespace upsweep::fuzz {
 struct Column {
   Field field;
   bool nullable = false;
-  std::vector<Int128> exact = {};  ///< all but reals; of text, the index of the word
+  std::vector<Int128> exact = {};  ///< all values except reals; for text, the index of the string
   std::vector<double> real = {};
   std::vector<bool> there = {};
-  std::vector<std::byte> values = {};  ///< as ColumnData has them
+  std::vector<std::byte> values = {};  ///< as in ColumnData
   std::vector<std::uint8_t> validity = {};
 };
 
-/// The same columns in every table: of each storage one without NULLs, which has paths of its own, and some with.
+/// The same columns in every table: for each storage one without NULLs, which has separate code, and some with NULLs.
 inline std::vector<Column> schema() {
   const auto column = [](const char* name, ValueKind kind, Storage storage, bool nullable, int scale = 0) {
     return Column{.field = {.name = name, .kind = kind, .storage = storage, .scale = scale}, .nullable = nullable};
@@ -67,12 +67,13 @@ inline float narrow(double value) { return static_cast<float>(std::clamp(value, 
 /// How a column's values are drawn.
 enum class Shape : std::uint8_t { few, small, full, extreme };
 
-/// Columns to take rows from, drawn once: what an input costs is its query.
+/// Columns from which rows are selected. They are generated once, so that the time of an input is the time of its
+/// query.
 class Pool {
  public:
   static constexpr std::int64_t kRows = 3000;
 
-  /// `gaps`: one of so many rows is NULL, where the column may have them; 0: none, 1: all.
+  /// `gaps`: one of `gaps` rows is NULL, if the column is nullable; 0: none, 1: all.
   Pool(Shape shape, unsigned gaps, unsigned seed) : columns_(schema()) {
     std::mt19937_64 random(seed);
     for (Column& column : columns_) fill(column, shape, column.nullable ? gaps : 0, random);
@@ -84,7 +85,7 @@ class Pool {
  private:
   using Random = std::mt19937_64;
 
-  /// The least and the greatest value of a storage; sums of all rows of the widest fit 128 bits.
+  /// The minimum and maximum of a storage; the sum of all rows of the widest type fits in 128 bits.
   static std::pair<Int128, Int128> ends(const Field& field) {
     switch (field.storage) {
       case Storage::int128:
@@ -151,7 +152,7 @@ class Pool {
   std::vector<Column> columns_;
 };
 
-/// Some rows, every column from a pool of its own.
+/// Some rows; each column uses a separate pool.
 class Rows {
  public:
   Rows(Bytes& bytes, std::int64_t count) : count_(count), start_(bytes.byte()), fields_(fields_of_schema()) {
@@ -164,7 +165,7 @@ class Rows {
   [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
   [[nodiscard]] bool is_there(int which, std::int64_t row) const { return column(which).there[at(row)]; }
   [[nodiscard]] Int128 exact(int which, std::int64_t row) const { return column(which).exact[at(row)]; }
-  /// What a file's statistics would say of these rows: bounds, rounded outwards, that leave NaN out of account.
+  /// The statistics that a file would have for these rows: bounds, rounded outwards, that ignore NaN.
   [[nodiscard]] ColumnRange range(int which, std::int64_t first, std::int64_t end) const {
     const Column& all = column(which);
     if (all.field.kind == ValueKind::text || all.field.kind == ValueKind::boolean) return {};
@@ -197,7 +198,7 @@ class Rows {
     for (const Column& column : schema()) all.push_back(column.field);
     return all;
   }
-  /// Every shape with some NULLs and without, and one of nothing else.
+  /// Every shape with some NULLs and without NULLs, and one with only NULLs.
   static const std::vector<Pool>& pools() {
     static const std::vector<Pool> kAll = [] {
       std::vector<Pool> all;
@@ -220,7 +221,7 @@ class Rows {
   std::vector<const Pool*> pools_;
 };
 
-/// Rows in row groups that end at `ends`; it does not say how many rows there are, as a CSV file does not.
+/// Rows in row groups that end at `ends`. Like a CSV file, the table does not state its number of rows.
 class CutTable final : public Table {
  public:
   CutTable(const Rows& rows, std::vector<std::int64_t> ends, bool ranged = false)

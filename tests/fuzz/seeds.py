@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/fuzz/seeds.py: writes the Parquet files of corpus/parquet; run by hand, with .venv/bin/python, when they are to change.
+# tests/fuzz/seeds.py: writes the Parquet files of corpus/parquet. Run it by hand, with .venv/bin/python, to change
+# them.
 import datetime
 import decimal
 import pathlib

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/sql_fuzz.cpp: bytes as SQL: parsed, bound to a table with columns of every kind, and run; or refused as promised.
+// tests/fuzz/sql_fuzz.cpp: bytes as SQL: parsed, bound to a table with columns of every kind, and run; or refused as
+// specified.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -16,11 +17,11 @@
 namespace upsweep::fuzz {
 namespace {
 
-constexpr std::int64_t kRows = 70;  // more than a group of 64, and a bit
+constexpr std::int64_t kRows = 70;  // slightly more than a group of 64
 
 const Table& table() {
   static Bytes first(nullptr,
-                     0);  // zeros: of each column the pool of few different values, so that conditions hold at times
+                     0);  // zeros: all columns have few different values, so that conditions are sometimes true
   static const Rows rows(first, kRows);
   static MemoryTable all;
   for (std::size_t c = all.fields().size(); c < rows.fields().size(); ++c) {
@@ -30,10 +31,10 @@ const Table& table() {
   return all;
 }
 
-/// `largest`: of what the error's index may be about.
+/// `largest`: the maximum index that the error may have.
 void check(const Error& error, std::int64_t largest) {
   const std::string message = error.what();
-  require(!message.empty() && is_utf8(message), "a message that is no UTF-8: " + message);
+  require(!message.empty() && is_utf8(message), "a message that is not UTF-8: " + message);
   require(error.code() != Code::ok, "an error without a code: " + message);
   require(error.index() == kNoIndex || (error.index() >= 0 && error.index() <= largest),
           "index " + std::to_string(error.index()) + " of: " + message);
@@ -50,7 +51,7 @@ std::optional<Query> bound(const std::string& sql) {
   return std::nullopt;
 }
 
-/// The answer's cells, or the error, as text.
+/// Returns the answer's cells, or the error, as text.
 std::string outcome(const Query& query, const Policy& policy, const std::string& sql) {
   std::string all;
   try {
@@ -67,15 +68,15 @@ std::string outcome(const Query& query, const Policy& policy, const std::string&
   return all;
 }
 
-// ------------------------------------------------------------------------------------------------------------ mutations
-// Bytes changed at random are SQL no longer, nearly always: most mutations move whole words about.
+// ----------------------------------------------------------------------------------------------------------- mutations
+// After random changes of bytes the text is almost never SQL, so most mutations move whole words.
 
 using Tokens = std::vector<std::string>;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-/// Words, numbers, and every other byte alone; blanks go with what stands before them.
+/// Words, numbers, and every other byte as a separate token; spaces belong to the token before them.
 Tokens tokens_of(std::string_view text) {
   Tokens tokens;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -95,7 +96,7 @@ Tokens split(std::string_view list) {
   return items;
 }
 
-/// Something that may well stand where `token` stands, or anything.
+/// Returns text that is plausible in place of `token`, or anything.
 std::string word_like(const std::string& token, std::mt19937& random) {
   static const Tokens kColumns = split("a~c~d~e~f~g~h~i~j~k~l~m~n~o~p~q~r~s~t~u~w");
   static const Tokens kNumbers = split(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/guests/reduce_accumulators.c: a solution of exercise 4: sixteen totals, as many as four vectors hold. */
+/* tests/guests/reduce_accumulators.c: a solution of exercise 4: sixteen totals, the capacity of four vectors. */
 #include <upsweep/rung.h>
 
 enum { kTotals = 16 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/guests/scan_loop.c: a solution of exercise 1, of every type that the ladder is usually climbed on. */
+/* tests/guests/scan_loop.c: a solution of exercise 1, for every type that the ladder usually runs. */
 #include <upsweep/rung.h>
 
 int upsweep_rung_version(void) { return UPSWEEP_RUNG_VERSION; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/guests/scan_simd.c: a solution of exercise 3, by the vectors of GCC and Clang, on any CPU. */
+/* tests/guests/scan_simd.c: a solution of exercise 3, with the vector types of GCC and Clang, for any CPU. */
 #include <string.h>
 #include <upsweep/rung.h>
 
@@ -17,7 +17,7 @@ int upsweep_rung_scan(upsweep_type type, const void* in, int64_t n, void* out, i
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
     Vector v;
-    memcpy(&v, x + i, sizeof v); /* a load that may lie anywhere */
+    memcpy(&v, x + i, sizeof v); /* a load from any address */
     v += __builtin_shufflevector(zero, v, 0, 8, 9, 10, 11, 12, 13, 14);
     v += __builtin_shufflevector(zero, v, 0, 0, 8, 9, 10, 11, 12, 13);
     v += __builtin_shufflevector(zero, v, 0, 0, 0, 0, 8, 9, 10, 11);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/guests/scan_threads.cpp: a solution of exercise 2: sums of the pieces first, so that each element is written once.
+// tests/guests/scan_threads.cpp: a solution of exercise 2: sums of the work units first, so that each element is
+// written once.
 #include <upsweep/rung.h>
 
 #include <cstdint>

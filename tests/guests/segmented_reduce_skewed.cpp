@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/guests/segmented_reduce_skewed.cpp: a solution of exercise 6: each worker has as many elements, and hands on the
-// sum of the list that it began within, which belongs to a worker before it.
+// tests/guests/segmented_reduce_skewed.cpp: a solution of exercise 6: each worker has the same number of elements. It
+// passes on the sum of the list that it began within, which belongs to an earlier worker.
 #include <upsweep/rung.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// The part of a list that a worker began within.
+/// The elements of a list that a worker began within.
 struct Part {
   int64_t list;
   double sum;
@@ -34,7 +34,8 @@ int upsweep_rung_segmented_reduce(upsweep_type type, const void* content, const 
   const int64_t begin = offsets[0];
   const int64_t length = offsets[lists] - begin;
   const auto border = [=](int worker) { return begin + length * worker / threads; };
-  // A list belongs to the worker whose piece it starts in; those that start at the very end, to the last.
+  // A list belongs to the worker whose elements contain its start; lists that start at the very end belong to the last
+  // worker.
   const auto first_list = [=](int worker) {
     if (worker == threads) return lists;
     return std::lower_bound(offsets, offsets + lists, border(worker)) - offsets;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/awkward_operations.py: operations of Awkward Array, the arrays that they are tried on, and which kernels on a GPU each
-# has to have called.
+# tests/python/awkward_operations.py: operations of Awkward Array, the arrays that they are tested with, and the GPU
+# kernels that each of them must call.
 import awkward as ak
 import numpy as np
 
@@ -21,8 +21,8 @@ def lists(counts, content):
 
 
 def made(pattern, dtype, seed=1):
-    """Lists, a mask of theirs, the lists in another order, also of records, lists of other lengths, and factors, whose products are
-    neither too great nor too small in any order."""
+    """Makes lists, a mask for them, the lists in another order (also as records), and lists of other lengths. Also
+    factors, whose products are neither too large nor too small in any order."""
     random = np.random.default_rng(seed)
     counts = COUNTS[pattern](random)
     values = random.integers(0, 100, counts.sum())
@@ -57,7 +57,7 @@ def missing(arrays):
 
 
 def indexed(arrays):
-    """Missing elements, as an index has them."""
+    """Missing elements, represented by an index."""
     return ak.drop_none(ak.pad_none(missing(arrays), 3), axis=0)
 
 
@@ -71,13 +71,13 @@ def of_lists_or_none(arrays):
 
 
 def by_lists_or_none(arrays):
-    """Lists of positions that are missing where there is nothing."""
+    """Lists of positions, which are missing for empty lists."""
     lists = arrays["x"]
     positions = ak.local_index(lists)[ak.num(lists) > 0]
     return lists[ak.num(lists) > 0][ak.mask(positions, ak.num(positions) > 2)]
 
 
-# Name → operation on such arrays, and the kernels.
+# Maps a name to the operation on such arrays, and to the kernels.
 OPERATIONS = {
     "sum": reducer("sum", "awkward_reduce_sum"),
     "sum_keepdims": reducer("sum", "awkward_reduce_sum", keepdims=True),
@@ -126,7 +126,7 @@ OPERATIONS = {
     **{f"range_{i}": (lambda a, r=r: a["x"][:, r], RANGE) for i, r in enumerate(RANGES)},
     **{f"range_{i}_permuted": (lambda a, r=r: a["permuted"][:, r], RANGE) for i, r in enumerate(RANGES)},
 }
-# Booleans have kernels of their own, whose extrema are whether all or any are true.
+# Booleans have separate kernels. Their extrema are whether all or any elements are true.
 OF_BOOLEANS = {
     "sum": {"awkward_reduce_sum_int64_bool_64"},
     "sum_keepdims": {"awkward_reduce_sum_int64_bool_64"},
@@ -139,7 +139,7 @@ OF_BOOLEANS = {
 
 def kernels_of(name, pattern, dtype):
     if pattern in ("no_lists", "all_empty") and name in ("to_packed", "flatten", "flatten_records", "cartesian"):
-        return set()  # there is nothing to do
+        return set()  # no work, so no kernel is called
     return OF_BOOLEANS.get(name, OPERATIONS[name][1]) if dtype == "bool" else OPERATIONS[name][1]
 
 
@@ -147,9 +147,10 @@ ROUNDED = {"prod", "mean", "var"}
 
 
 def assert_same(result, expected, name):
-    """Equal, of the same type; products and means of floats but for rounding: they are computed in another order."""
+    """Checks that values and types are equal. Products and means of floats may differ by rounding, because they are
+    computed in another order."""
     assert str(ak.type(result)) == str(ak.type(expected))
     if name in ROUNDED:
         np.testing.assert_allclose(ak.to_numpy(result), ak.to_numpy(expected), rtol=1e-5)
     else:
-        assert repr(result.to_list()) == repr(expected.to_list()), name  # NaN are NaN
+        assert repr(result.to_list()) == repr(expected.to_list()), name  # NaN equals NaN

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/conftest.py: tests marked `long`, and how many examples hypothesis makes: make test-python runs more of both.
+# tests/python/conftest.py: tests marked `long`, and the number of examples of hypothesis: make test-python runs more of
+# both.
 
 
 def pytest_configure(config):

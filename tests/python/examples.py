@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/examples.py: the Python of a page of Markdown, run, and compared with what the page says of it.
+# tests/python/examples.py: runs the Python of a Markdown page, and compares its results with the comments on the page.
 import ast
 import re
 
 
 def blocks(page):
-    """The blocks of Python of a page's text."""
+    """Returns the blocks of Python in a page's text."""
     return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
 
 
 def shown(value):
-    """A value as comments have it, in one line."""
+    """Formats a value as in comments, in one line."""
     return re.sub(r"\n\s*", " ", repr(value))
 
 
 def outcome(expression, names):
-    """What an expression comes to: a value, or an error."""
+    """Returns the value of an expression, or its error."""
     try:
         return shown(eval(expression, names))
     except (ArithmeticError, LookupError, NotImplementedError, TypeError, ValueError) as error:
@@ -23,7 +23,7 @@ def outcome(expression, names):
 
 
 def run(block, names):
-    """Runs the statements of a block; how many of them have a comment that says what they come to."""
+    """Runs the statements of a block; returns how many of them have a comment with their result."""
     lines, results = block.splitlines(), 0
     for statement in ast.parse(block).body:
         code = ast.get_source_segment(block, statement)

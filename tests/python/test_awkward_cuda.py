@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_awkward_cuda.py: what stands in for Awkward's kernels on GPUs, tried on NumPy's arrays in the place of CuPy's: the
-# same code calls upsweep's CPU rungs then. Whether Awkward's kernels have these arguments is read from its files.
+# tests/python/test_awkward_cuda.py: the replacements for Awkward's GPU kernels, tested with NumPy's arrays instead of
+# CuPy's: the same code then calls upsweep's CPU rungs. Awkward's files are read to check that its kernels have these
+# arguments.
 import collections
 import inspect
 import warnings
@@ -18,7 +19,7 @@ from upsweep.awkward import _cuda
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Ours in the place of Awkward's CPU kernels: how often each was called, and did it."""
+    """Replaces Awkward's CPU kernels by ours; counts how often each was called and did the work."""
     calls = collections.Counter()
 
     def counting(name, ours):
@@ -51,7 +52,7 @@ def test_kernels_that_changed_stay_awkwards(monkeypatch):
     del theirs["awkward_localindex"]
     monkeypatch.setattr(_cuda, "awkwards_arguments", lambda: theirs)
     monkeypatch.setattr(_cuda, "has_gpu", lambda: True)
-    with pytest.warns(RuntimeWarning, match=r"2 of Awkward's kernels on GPUs have changed.*awkward_sort, awkward_localindex"):
+    with pytest.warns(RuntimeWarning, match=r"2 of Awkward's GPU kernels have changed.*awkward_sort, awkward_localindex"):
         ours = _cuda.kernels.__wrapped__()
     assert set(ours) == set(_cuda.KERNELS) - {"awkward_sort", "awkward_localindex"}
 
@@ -69,7 +70,7 @@ def test_no_warning_with_the_awkward_that_it_is_for(monkeypatch):
 
 
 def tried(name, arrays, needed, calls, monkeypatch):
-    """The result on NumPy's arrays, by ours, is that of Awkward's kernels."""
+    """Checks that our result on NumPy's arrays equals that of Awkward's kernels."""
     operation, _ = OPERATIONS[name]
     result = operation(arrays)
     called = set(calls)
@@ -77,12 +78,12 @@ def tried(name, arrays, needed, calls, monkeypatch):
         patch.setattr(_cuda, "kernels", dict)
         expected = operation(arrays)
     assert_same(result, expected, name)
-    assert needed - {"select"} <= called  # which has its own test
+    assert needed - {"select"} <= called  # select has a separate test
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_nothing_is_left_to_awkward(name, monkeypatch):
-    """Whose kernels would have to be compiled."""
+    """Awkward's kernels would have to be compiled."""
     left = []
 
     def theirs(backend, index):
@@ -141,13 +142,13 @@ def test_select_and_take(calls, monkeypatch):
     monkeypatch.setattr(_cuda, "CARRY_FROM", 1)
     data = np.arange(5.0)
     assert _cuda.take(data, np.array([4, 0, -1])).tolist() == [4.0, 0.0, 4.0]
-    assert _cuda.take(data, np.array([5])) is None  # Awkward's own code says what is wrong
+    assert _cuda.take(data, np.array([5])) is None  # Awkward's own code reports the error
     assert _cuda.take(data.reshape(5, 1), np.array([0])) is None
 
 
 def test_offsets_that_begin_later_are_awkwards_to_do(calls):
     later = np.array([1, 3, 4])
-    with pytest.raises(ValueError, match="begin later"):
+    with pytest.raises(ValueError, match="must begin with 0"):
         _cuda.KERNELS["awkward_ListArray_localindex"](np.empty(4, np.int64), later, 2)
     starts, stops = (ak.index.Index64(each) for each in (np.array([2, 0]), np.array([4, 1])))
     lists = ak.contents.ListArray(starts, stops, ak.contents.NumpyArray(np.arange(5)))

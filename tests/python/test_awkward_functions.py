@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_awkward_functions.py: upsweep's functions on Awkward Arrays, equal to Awkward's own in values and types.
+# tests/python/test_awkward_functions.py: upsweep's functions on Awkward Arrays return the same values and types as
+# Awkward's functions.
 import doctest
 
 import numpy as np
@@ -98,7 +99,7 @@ def outcome(function, *arguments, **named):
         LookupError,
         AssertionError,
         NotImplementedError,
-    ) as error:  # where Awkward cannot, these must not either
+    ) as error:  # if Awkward raises an error, these functions must raise it too
         return type(error)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_awkward_gpu.py: Awkward Array on CuPy's arrays with upsweep registered: the results are those of the CPU, and
-# upsweep's kernels were called.
+# tests/python/test_awkward_gpu.py: Awkward Array on CuPy's arrays with upsweep registered: the results must be those of
+# the CPU, and upsweep's kernels must have been called.
 import collections
 
 import numpy as np
@@ -20,7 +20,7 @@ from upsweep.awkward import _cuda
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Registered, with a count of how often each of ours was called, and did it."""
+    """Registers upsweep, and counts how often each of our kernels was called and did the work."""
     calls = collections.Counter()
 
     def counting(name, ours):
@@ -67,7 +67,7 @@ def test_all_of_ours_are_awkwards():
 @pytest.mark.parametrize("pattern", COUNTS)
 def test_patterns(name, pattern, calls):
     if (name, pattern) == ("cartesian", "no_lists"):
-        pytest.skip("Awkward 2.14 makes the offsets of no lists of lists in the host's memory, and stops")
+        pytest.skip("Awkward 2.14 allocates the offsets of an empty array of nested lists in host memory, and fails")
     needed = kernels_of(name, pattern, "float64") - ({"select"} if pattern in ("all_empty", "no_lists") else set())
     tried(name, made(pattern, "float64"), needed, calls)
 
@@ -88,7 +88,7 @@ def test_nan(name, dtype, calls):
 
 @pytest.mark.parametrize("name", ["sum", "max", "argmax", "sort", "argsort", "select", "to_packed", "combinations"])
 def test_many_lists(name, calls, monkeypatch):
-    """More than a block's, and enough that the carry is ours."""
+    """More elements than one block processes, and enough that our carry is used."""
     monkeypatch.setitem(COUNTS, "many", lambda random: random.poisson(3, 300_000))
     monkeypatch.setattr(_cuda, "CARRY_FROM", 1)
     arrays = made("many", "float64")
@@ -96,7 +96,7 @@ def test_many_lists(name, calls, monkeypatch):
     result = run(operation, there(arrays))
     assert needed <= set(calls)
     if name == "combinations":
-        ak.to_packed(result)  # elements are carried when they are asked for
+        ak.to_packed(result)  # elements are only moved when they are requested
         assert calls["take"] > 0
     assert ak.array_equal(ak.to_backend(result, "cpu"), operation(arrays))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_awkward_large.py: Awkward's operations on large arrays of many layouts: with upsweep's kernels, and by upsweep's
-# functions, what they are without. Only make test-python runs it.
+# tests/python/test_awkward_large.py: Awkward's operations on large arrays of many layouts: upsweep's kernels and
+# functions must give the results of Awkward itself. Only make test-python runs it.
 import warnings
 
 import numpy as np
@@ -17,7 +17,7 @@ AXES = [None, 0, 1, -1, 2]
 
 
 def named(name, *arguments, **options):
-    """An operation of Awkward's that upsweep.awkward has, too."""
+    """An operation of Awkward that upsweep.awkward also has."""
     return name, arguments, options
 
 
@@ -77,14 +77,14 @@ def bound(module, operation, array):
 
 
 def outcome(operation):
-    """A result in its parts, or which error it was."""
+    """Returns the parts of a result, or the type and message of its error."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # of numbers that do not fit: the same ones
+        warnings.simplefilter("ignore")  # about numbers that do not fit: both have the same warnings
         try:
             result = operation()
             parts = ak.to_buffers(ak.to_packed(result)) if isinstance(result, ak.Array) else str(result)
         except Exception as error:  # noqa: BLE001 - whatever Awkward raises
-            # What follows names the file and line of the kernel.
+            # The rest of the message names the file and line of the kernel.
             return type(error), str(error).split("(in compiled code")[0].split("This error occurred")[0].strip()
     if isinstance(parts, str):
         return type(result), parts
@@ -103,7 +103,7 @@ def have_same_bits(one, other):
 
 
 def arrays_of(count, longest):
-    """Lists of many lengths, permuted, in lists, and with missing elements."""
+    """Lists of many lengths, permuted, nested, and with missing elements."""
     random = np.random.default_rng(5)
     lengths = random.poisson(3, count)
     lengths[random.integers(0, len(lengths), 50)] = longest
@@ -139,7 +139,7 @@ def test_large_awkward_arrays(kind):
     for operation in NAMED:
         name, arguments, options = operation
         if name == "combinations" and options.get("axis") == 0:
-            continue  # of so many lists too many
+            continue  # too many results for this number of lists
         array = small if name == "combinations" else large
         expect_same_with_kernels(bound(ak, operation, array))
         assert_same(name, array, *arguments, **options)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_awkward_random.py: operations on random layouts, with upsweep's kernels and by upsweep's functions, what they are
-# with Awkward alone. Only make test-python runs it. A child process makes them, so that a crash names its seed and operation.
+# tests/python/test_awkward_random.py: operations on random layouts: upsweep's kernels and functions must give the
+# results of Awkward itself. Only make test-python runs it. A child process runs them, so that a crash names its seed
+# and operation.
 import json
 import os
 import subprocess
@@ -16,16 +17,16 @@ import upsweep.awkward
 
 pytestmark = pytest.mark.long
 
-SEEDS = 300  # of each child
-OPERATIONS = 12  # of each seed
+SEEDS = 300  # per child
+OPERATIONS = 12  # per seed
 TYPES = [*upsweep._arrays.NUMBERS, "bool", "float16", "complex64", "complex128", "M8[s]", "m8[us]"]
 INDICES = [(np.int32, ak.index.Index32), (np.uint32, ak.index.IndexU32), (np.int64, ak.index.Index64)]
 contents = ak.contents
 
 
 class Layouts:
-    """Random layouts, all of them valid. Awkward's own kernels write out of bounds where lists are not within their content, and
-    nothing that runs after these can be compared: tests of bad lists are in test_awkward_functions.py."""
+    """Makes random valid layouts. If lists are not within their content, Awkward's own kernels write out of bounds, and
+    later results cannot be compared. Tests of invalid lists are in test_awkward_functions.py."""
 
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
@@ -68,7 +69,7 @@ class Layouts:
         return contents.NumpyArray(x)
 
     def layout(self, n, depth):
-        """Of n elements or more."""
+        """Makes a layout of n elements or more."""
         if depth == 0:
             kinds = [self.numbers] * 12 + [self.strings]
             return self.one_of(kinds)(n) if self.happens(0.8) else self.one_of([self.option, self.record, self.union])(n, 0)
@@ -89,7 +90,8 @@ class Layouts:
         return contents.ListOffsetArray(index(np.repeat(offsets, 2)[::2] if self.happens(0.2) else offsets), content)
 
     def lists(self, n, depth):
-        """With gaps and overlaps, in any order; empty ones may lie beyond the content, and there may be more stops than starts."""
+        """Makes lists with gaps and overlaps, in any order. Empty lists may be outside the content, and there may be
+        more stops than starts."""
         dtype, index = self.one_of(INDICES)
         elements = self.number(0, 2 * n)
         lengths = np.minimum(self.random.poisson(2, n), elements)
@@ -101,9 +103,9 @@ class Layouts:
         return contents.ListArray(index(starts.astype(dtype)), index(stops.astype(dtype)), self.layout(elements, depth - 1))
 
     def regular(self, n, _depth):
-        """Of no lists: where there are more of them than needed, reducing across them has Awkward's kernels leave positions
-        uninitialised, with upsweep and without, so that results vary, and argmin and argmax crash in its
-        ListOffsetArray_reduce_nonlocal_nextshifts."""
+        """The content has no lists. If there were more lists than needed, Awkward's kernels would leave positions
+        uninitialized when reducing across them, with and without upsweep. Then results would vary, and argmin and
+        argmax would crash in Awkward's ListOffsetArray_reduce_nonlocal_nextshifts."""
         size = self.number(0, 3)
         return contents.RegularArray(self.layout(n * size, 0), size, n)
 
@@ -148,13 +150,13 @@ class Layouts:
 
 
 def operations():
-    """By name: what is to be done to an array by a module that has Awkward's functions."""
+    """Returns names and operations on an array; each operation calls a module that has Awkward's functions."""
     made = []
 
     def named(name, *arguments, **options):
         made.append((f"{name} {arguments} {options}", lambda m, a: getattr(m, name)(a, *arguments, **options)))
 
-    # argmin and argmax within lists alone, and not across them, for the same reason.
+    # For the same reason, argmin and argmax only run within lists, and not across them.
     for name in ("sum", "prod", "min", "max", "any", "all", "count", "count_nonzero", "argmin", "argmax"):
         for axis in (-1,) if name.startswith("arg") else (None, 0, 1, -1, 2):
             named(name, axis=axis)
@@ -200,14 +202,14 @@ def operations():
 
 
 class Awkward:
-    """Awkward's functions, and what upsweep's further ones do."""
+    """Awkward's functions, and equivalents of upsweep's other functions."""
 
     def __getattr__(self, name):
         return {"pack": ak.to_packed, "select": lambda array, mask: array[mask]}.get(name) or getattr(ak, name)
 
 
 def outcome(operation, module, array):
-    """Its type and elements as text, or its error's type."""
+    """Returns the result's type and elements as text, or the error's type."""
     try:
         result = operation(module, array)
         return str(getattr(result, "type", type(result))), repr(ak.to_list(result))
@@ -216,8 +218,8 @@ def outcome(operation, module, array):
 
 
 def check(seed, say):
-    """Runs what one seed makes; returns how many results were compared. Awkward has no kernels for lists of some types (KeyError),
-    such as to sort those of uint32 offsets, where upsweep's functions do."""
+    """Runs the operations of one seed; returns how many results were compared. Awkward has no kernels for lists of some
+    types (KeyError). For example, it cannot sort lists of uint32 offsets, and upsweep's functions can."""
     layouts = Layouts(seed)
     array = layouts.array()
     compared = 0
@@ -237,7 +239,7 @@ OPERATIONS_BY_NAME = operations()
 
 
 def main(first):
-    """In the child: the last line it says is what it was at."""
+    """Runs in the child: its last line names the current operation."""
     warnings.simplefilter("ignore")
     compared = sum(check(seed, lambda at: os.write(1, f"{at}\n".encode())) for seed in range(first, first + SEEDS))
     os.write(1, json.dumps(compared).encode())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_awkward_register.py: upsweep's kernels in Awkward Array's table: put there, taken back, and equal to its own.
+# tests/python/test_awkward_register.py: upsweep's kernels in Awkward Array's table: they are registered, removed, and
+# equal to Awkward's own.
 import contextlib
 import ctypes
 import doctest
@@ -23,7 +24,7 @@ from upsweep import _libraries
 from upsweep.awkward import _carries, _joins, _memory, _signatures, _table, _ufuncs
 
 SUM = ("awkward_reduce_sum", np.float64, np.float64, np.int64)
-AWKWARDS = dict(cpu_kernels.kernel)  # as they were before any test
+AWKWARDS = dict(cpu_kernels.kernel)  # the table before any test
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +38,7 @@ def is_ours(key=SUM):
     return cpu_kernels.kernel[key] is not AWKWARDS[key]
 
 
-# ------------------------------------------------------------------------------------------------------------------ state
+# ---------------------------------------------------------------------------------------------------------------- state
 
 
 def test_registers_and_undoes():
@@ -135,7 +136,7 @@ def test_contexts_of_threads_overlap():
     assert cpu_kernels.kernel == AWKWARDS
 
 
-# --------------------------------------------------------------------------------------------------------- what is missing
+# ------------------------------------------------------------------------------------------------------ what is missing
 
 
 def test_says_which_library_is_missing(monkeypatch, tmp_path):
@@ -155,7 +156,7 @@ def fake_kernel(name, argtypes, restype=AWKWARDS[SUM].restype):
 
 @pytest.fixture
 def register_in(monkeypatch):
-    """register_in(table, version) registers in a table of Awkward's, and returns what was warned of."""
+    """register_in(table, version) registers in a table of Awkward, and returns the warnings."""
     registrations = []
 
     def register(table, version):
@@ -179,7 +180,7 @@ def test_is_silent_about_the_version_that_it_was_tested_with(register_in):
 def test_warns_of_another_version(register_in):
     table = dict(AWKWARDS)
     (message,) = register_in(table, "58")
-    assert message == "upsweep has kernels for awkward-cpp 57, and not for 58: all kernels stay Awkward's"
+    assert message == "upsweep has kernels for awkward-cpp 57, not for 58: no kernel is replaced"
     assert table == AWKWARDS
 
 
@@ -188,7 +189,7 @@ def test_leaves_kernels_whose_arguments_have_changed(register_in):
     fake = fake_kernel(name, AWKWARDS[SUM].argtypes + [ctypes.c_int64])
     table = dict(AWKWARDS) | {SUM: fake}
     (message,) = register_in(table, "57")
-    assert f"1 kernels are not those of that version, and stay Awkward's ({name})" in message
+    assert f"1 kernels differ from that version and are not replaced ({name})" in message
     assert table[SUM] is fake
     ours = ("awkward_reduce_prod", np.float64, np.float64, np.int64)
     assert table[ours] is not AWKWARDS[ours]
@@ -201,7 +202,7 @@ def test_leaves_kernels_whose_errors_have_changed(register_in):
     fake = fake_kernel(AWKWARDS[SUM].__name__, AWKWARDS[SUM].argtypes, Other)
     table = dict(AWKWARDS) | {SUM: fake}
     (message,) = register_in(table, "57")
-    assert "1 kernels are not those" in message
+    assert "1 kernels differ" in message
     assert table[SUM] is fake
 
 
@@ -212,7 +213,7 @@ def test_leaves_methods_whose_arguments_have_changed(monkeypatch, register_in):
     monkeypatch.setattr(ak.contents.NumpyArray, "_carry", _carry)
     (message,) = register_in(dict(AWKWARDS), "57")
     assert message.startswith(
-        "functions of awkward are not those that upsweep was tested with (NumpyArray._carry): kernels on the"
+        "functions of awkward differ from those that upsweep was tested with (NumpyArray._carry): upsweep replaces"
     )
     assert ak.contents.NumpyArray._carry is _carry
     assert "_getitem" not in vars(ak.contents.ListOffsetArray)
@@ -230,7 +231,7 @@ def test_puts_no_hooks_in_another_awkward(monkeypatch, register_in):
     table = dict(AWKWARDS)
     (message,) = register_in(table, "57")
     assert message.startswith(
-        "upsweep was tested with awkward 2.14.0, and not with 2.99.0: kernels on the CPU alone are upsweep's"
+        "upsweep was tested with awkward 2.14.0, not with 2.99.0: upsweep replaces only kernels on the CPU"
     )
     assert ak.contents.NumpyArray._carry is carry and not _memory.memory.keeps
     assert table[SUM] is not AWKWARDS[SUM]
@@ -263,7 +264,7 @@ def test_warns_of_the_callers_line_and_again_where_that_is_an_error(monkeypatch)
 
 def test_leaves_what_another_has_put_in_the_place_of_ours(monkeypatch):
     owner, awkwards = ak.contents.NumpyArray, ak.contents.NumpyArray._carry
-    monkeypatch.setattr(owner, "_carry", awkwards)  # what is put back after the test, and here:
+    monkeypatch.setattr(owner, "_carry", awkwards)  # restored after the test, and so is this:
     monkeypatch.setitem(cpu_kernels.kernel, SUM, AWKWARDS[SUM])
     upsweep.awkward.register()
     ours, calls = owner._carry, []
@@ -290,11 +291,11 @@ def test_leaves_what_another_has_put_in_the_place_of_ours(monkeypatch):
 def test_leaves_a_table_that_it_does_not_know(register_in, table):
     before = dict(table)
     (message,) = register_in(table, "57")
-    assert "stay Awkward's" in message and "0 are upsweep's" in message
+    assert "are not replaced" in message and "0 are replaced" in message
     assert table == before
 
 
-# ------------------------------------------------------------------------------------------------------------- same results
+# --------------------------------------------------------------------------------------------------------- same results
 
 TYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
 REDUCERS = ["sum", "prod", "min", "max", "any", "all", "count", "count_nonzero", "argmin", "argmax"]
@@ -316,7 +317,7 @@ def jagged(rng, dtype, lists=3000, mean=3.0):
 
 
 def same(operation):
-    """What the operation gives with ours has the same bits, lengths and types as what it gives without, in the same layout."""
+    """Checks that results with our kernels have the bits, lengths, types and layout of those without them."""
     theirs = operation()
     with upsweep.awkward.kernels():
         ours = operation()
@@ -472,7 +473,7 @@ def test_few_lists():
         same(lambda array=array: array[:, :2])
 
 
-# -------------------------------------------------------------------------------------------------------------- same errors
+# ---------------------------------------------------------------------------------------------------------- same errors
 
 ERRORS = {
     "a mask that is longer": lambda: FIRST[ak.Array([[True] * 300] * len(FIRST))],
@@ -490,7 +491,7 @@ def test_errors(name):
     def message():
         with pytest.raises((ValueError, IndexError)) as caught:
             ERRORS[name]()
-        # What follows names the file and line of the kernel.
+        # The rest of the message names the file and line of the kernel.
         return type(caught.value), str(caught.value).split("(in compiled code")[0]
 
     theirs = message()
@@ -503,12 +504,12 @@ def test_examples_of_docstrings():
     assert results.attempted == 7 and results.failed == 0
 
 
-# -------------------------------------------------------------------------------------------- the same, of arrays of any shape
+# ------------------------------------------------------------------------------------- the same, of arrays of any shape
 
 
 @contextlib.contextmanager
 def few():
-    """Hooks act on arrays of a few elements, in blocks of two."""
+    """Makes hooks handle arrays of a few elements, in blocks of two."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_carries, "MANY", 0)
         patch.setattr(_joins, "MANY", 0)
@@ -542,7 +543,7 @@ def some_lists(draw, count=None, options=True):
 
 
 def outcome(operation):
-    """What an operation gives, packed, or its error."""
+    """Returns the packed result of an operation, or its error."""
     try:
         array = operation()
         form, length, buffers = ak.to_buffers(ak.to_packed(array))
@@ -705,7 +706,7 @@ def test_typetracers_have_no_data():
             assert form(operation) == theirs
 
 
-# --------------------------------------------------------------------------------------------------------- ufuncs in pieces
+# ----------------------------------------------------------------------------------------------------- ufuncs in blocks
 
 REAL = np.random.default_rng(5).normal(size=400_000)
 UFUNCS = {
@@ -731,7 +732,7 @@ WHOLE = {"with two results", "of dates"}
 
 @pytest.fixture
 def in_blocks(monkeypatch):
-    """The names of ufuncs that were done in blocks."""
+    """Returns the names of ufuncs that were computed in blocks."""
     done, apply = [], _ufuncs._apply
 
     def spy(ufunc, *args):
@@ -752,7 +753,8 @@ def test_ufuncs_in_blocks(name, in_blocks):
 @pytest.mark.parametrize("threads", [2, 3, 7])
 @pytest.mark.parametrize("ufunc", [np.fmin, np.fmax, np.minimum, np.maximum])
 def test_ufuncs_of_zeros_have_numpys_signs(ufunc, threads, in_blocks):
-    """NumPy's vectors and what it does to the rest of an array give other zeros: blocks must not have such rests."""
+    """NumPy's vectors and its loop for the rest of an array return zeros of different signs: blocks must not have such
+    a rest."""
     zeros = np.zeros(700_001)
     zeros[1::2] = -0.0
     one, other = ak.Array(zeros), ak.Array(-zeros)
@@ -840,7 +842,7 @@ def test_ufuncs_warn_where_awkward_does(in_blocks):
         assert warned(("always", "")) == always
         assert warned(("default", "")) == always[:4]
         assert warned(("always", ""), ("ignore", "awkward")) == []
-    assert in_blocks == ["divide"] * 6  # where a number is reported, all is Awkward's
+    assert in_blocks == ["divide"] * 6  # if an error is reported, Awkward computes the whole array
 
 
 def in_another_process(code):
@@ -922,7 +924,7 @@ def test_ufuncs_of_threads(in_blocks):
     assert not differ and len(in_blocks) == 80
 
 
-# ----------------------------------------------------------------------------------------------------------- memory that is kept
+# -------------------------------------------------------------------------------------------------- memory that is kept
 
 
 @pytest.fixture
@@ -963,7 +965,7 @@ def test_memory_that_is_kept_is_bounded(memory):
 def test_memory_of_other_sizes_and_types(memory):
     large = memory.empty(5000, np.uint8).ctypes.data
     small = memory.empty(1100, np.uint8)
-    assert small.ctypes.data != large, "more than twice as much is kept for others"
+    assert small.ctypes.data != large, "a block of more than twice the size must not be reused"
     assert memory.empty(10, np.float64).base is None
     assert memory.empty(2000, object).base is None
 

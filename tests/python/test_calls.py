@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_calls.py: calls from several threads, calls that a signal ends, what importing the package brings in,
-# arguments of every wrong kind, and the docstrings' examples.
+# tests/python/test_calls.py: calls from several threads, calls that a signal ends, the modules that importing the
+# package imports, arguments of every wrong kind, and the docstrings' examples.
 import ast
 import doctest
 import inspect
@@ -39,7 +39,7 @@ def test_calls_of_several_threads_at_the_same_time():
             assert answer.rows() == [(large.sum(), len(large))]
 
     with ThreadPoolExecutor(len(arrays)) as pool:
-        assert len(list(pool.map(work, arrays))) == len(arrays)  # raises what a thread has raised
+        assert len(list(pool.map(work, arrays))) == len(arrays)  # raises the error of a thread
 
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python is not free-threaded")
@@ -67,7 +67,7 @@ threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
 print(len(right), sys._is_gil_enabled())
 """
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert done.stdout.split() == ["8", "False"], done.stderr  # a module that needs the lock would have brought it back
+    assert done.stdout.split() == ["8", "False"], done.stderr  # a module that needs the lock would enable it
 
 
 def test_options_of_one_thread_are_not_another_ones():
@@ -100,7 +100,7 @@ def test_other_threads_run_meanwhile():
 
     thread = threading.Thread(target=count)
     switch = sys.getswitchinterval()
-    sys.setswitchinterval(10)  # nobody takes the lock: it must be given away
+    sys.setswitchinterval(10)  # no thread takes the lock: the call must release it
     try:
         thread.start()
         time.sleep(0.01)
@@ -131,7 +131,8 @@ def alarm():
 
 
 def stop_once_begun(alarm, out, call):
-    """Runs the call on one thread, and raises Stopped in it as soon as it has written the first of `out`, which holds sevens."""
+    """Runs the call on one thread, and raises Stopped in it as soon as the first element of `out` is written. Before,
+    `out` contains sevens."""
 
     def once_begun():
         while out[0] == 7:
@@ -149,7 +150,7 @@ def test_a_signal_ends_a_scan(alarm):
     x = np.ones(1 << 29, np.uint8)
     out = np.full(1 << 29, 7, np.uint8)
     stop_once_begun(alarm, out, lambda: upsweep.cumulative_sum(x, dtype="uint8", overflow="wrap", out=out))
-    assert out[0] == 1 and out[-1] == 7  # begun, and not ended
+    assert out[0] == 1 and out[-1] == 7  # started, and not finished
 
 
 @pytest.mark.parametrize("axis, shape", [(0, (1 << 24, 2)), (1, (4, 1 << 22, 2))])
@@ -157,14 +158,14 @@ def test_a_signal_ends_a_scan_along_an_axis(alarm, axis, shape):
     x = np.ones(shape)
     out = np.full(shape, 7.0)
     stop_once_begun(alarm, out.reshape(-1), lambda: upsweep.cumulative_sum(x, axis=axis, out=out))
-    assert out.flat[0] == 1 and out.flat[-1] == 7  # begun, and not ended
+    assert out.flat[0] == 1 and out.flat[-1] == 7  # started, and not finished
 
 
 def test_a_signal_ends_what_is_done_to_runs(alarm):
     keys = np.arange(1 << 25, dtype=np.int32)
     out = np.full(1 << 25, 7, np.int32), np.full(1 << 25, 7, np.int32)
     stop_once_begun(alarm, out[1], lambda: upsweep.reduce_by_key(keys, keys, dtype="int32", out=out))
-    assert out[1][0] == 0 and out[1][-1] == 7  # begun, and not ended
+    assert out[1][0] == 0 and out[1][-1] == 7  # started, and not finished
     out[1][0] = 7
     stop_once_begun(alarm, out[1], lambda: upsweep.scan_by_key(keys, keys, dtype="int32", out=out[1]))
     assert out[1][0] == 0 and out[1][-1] == 7
@@ -207,7 +208,7 @@ def test_a_signal_ends_what_is_done_to_lists(alarm, call, output):
     x = np.ones(1 << 27, np.uint8)
     out = np.full(*output[:1], 7, output[1])
     stop_once_begun(alarm, out, lambda: call(x, out))
-    assert out[0] != 7 and out[-1] == 7  # begun, and not ended
+    assert out[0] != 7 and out[-1] == 7  # started, and not finished
 
 
 def test_lists_in_pieces_are_all_lists():
@@ -238,7 +239,7 @@ def test_what_is_imported():
 
 
 def imported_from(folder, *modules):
-    """What importing the package from that folder prints, where these are all of its compiled modules."""
+    """Returns the last line that importing the package from this folder prints, with only these compiled modules."""
     folder.mkdir()
     for file in pathlib.Path(upsweep.__file__).parent.glob("*.py"):
         (folder / file.name).symlink_to(file.resolve())
@@ -263,12 +264,12 @@ def test_a_package_for_another_python_says_for_which(tmp_path):
         rf"ImportError: upsweep was built for CPython 3\.99, {this}\d+\S*: install upsweep for this Python", other
     )
     package = pathlib.Path(upsweep.__file__).resolve().parent
-    for name in ("__init__.py", "_libraries.py"):  # what the Python of any other version runs
+    for name in ("__init__.py", "_libraries.py"):  # the files that other Python versions also run
         tree = ast.parse((package / name).read_text(), feature_version=(3, 6))
         assert not any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) for node in ast.walk(tree)), name
     tmp_path = tmp_path / "without"
     tmp_path.mkdir()
-    assert "no compiled module is beside " in imported_from(tmp_path / "upsweep")
+    assert "there is no compiled module next to " in imported_from(tmp_path / "upsweep")
 
 
 def test_a_python_without_numpy_says_so():
@@ -297,7 +298,7 @@ def test_overflow_is_told_in_words_of_python():
             call()
 
 
-# What may be given by position, so that the rest of a call is right.
+# Positional arguments that make the rest of a call correct.
 RIGHT = {
     "broadcast": ([1, 2], [0, 1, 2]),
     "cartesian": ([0, 2], [0, 2]),
@@ -326,7 +327,7 @@ RIGHT = {
 WRONG = [None, object(), "text", "\ud800", b"x", 1.5, float("nan"), -1, 2**80, [], {}, (), [None], ["a"], [[1], [2, 3]], [1, 2, 3],
          np.array(3), np.array("a"), np.array([1, None]), np.array([[1]]), np.array([1.5]), True, len, int, ("a", "b"), (1, 2, 3),
          np.datetime64("2020"), range(3), slice(1), 1j, ..., np.add, {"a": 1}]  # fmt: skip
-# Words of Python's, NumPy's and the binding's own, which do not say what is wrong with an argument.
+# Words from messages of Python, NumPy and the binding, which do not say what is wrong with an argument.
 INSIDE = re.compile(
     r"incompatible function arguments|nanobind|std::|_core|_queries|\.hpp|operand|has no attribute|is not (iterable|subscriptable|callable)"
     r"|has no len|unhashable|unpack|unable to convert|not supported between|ambiguous",
@@ -388,7 +389,7 @@ def test_examples_of_docstrings(name):
         (operator.or_, 'write op="or"'),
         ("^", 'write op="xor"'),
         ("mean", "a mean is the sum (add) divided by the number of elements"),
-        (np.cumsum, "that is a scan, whose operator is add"),
+        (np.cumsum, "this is a scan with the operator add"),
         ("np.add", 'write op="add"'),
         ("numpy.minimum", 'write op="min"'),
         ("sum()", 'write op="add"'),
@@ -401,7 +402,7 @@ def test_words_of_others_for_an_operator(op, hint):
             call(x, op=op)
     for reducer in ("count", "argmax"):
         for call in (upsweep.reduce, upsweep.scan, lambda x, op: upsweep.group_by(x, x, op=op)):
-            with pytest.raises(ValueError, match="only lists have that, by segmented_reduce or upsweep segment$"):
+            with pytest.raises(ValueError, match="this is only for lists: use segmented_reduce or upsweep segment$"):
                 call(x, op=reducer)
     for unknown in ("", ".", "()", "sum of", "nosuch", "\ud800", "é"):
         with pytest.raises(ValueError, match=f"not {re.escape(repr(unknown))}$"):
@@ -416,7 +417,7 @@ def test_lengths_in_place_of_offsets():
                 call(x, np.array([3, 0, 5, 2], dtype))
             assert raised.value.index == 0
         others = [[3, 0, 5, 3], [5, -1, 6]]
-        if call is not upsweep.segmented_scan:  # which takes no starts and stops
+        if call is not upsweep.segmented_scan:  # this function does not support starts and stops
             others.append(([3, 0], [0, 7]))
         for offsets in others:
             with pytest.raises(ValueError, match=r"stop \(-?\d+\) < start") as raised:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_dask.py: Dask's files, partitions and blocks, compared with the functions of one process; a worker that dies.
+# tests/python/test_dask.py: Dask's files, partitions and blocks, compared with the functions of one process; a worker
+# that dies.
 import datetime
 import doctest
 import inspect
@@ -29,13 +30,13 @@ FUNCTIONS = [getattr(upsweep.dask, name) for name in upsweep.dask.__all__]
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Tasks one after the other, but for tests with a cluster."""
+    """Runs tasks one after the other, except in tests with a cluster."""
     with dask.config.set(scheduler="synchronous"):
         yield
 
 
 def outcome(function, *arguments, **named):
-    """What a call returns, or its error with all that it says."""
+    """Returns the result of a call, or its error with all of its attributes."""
     try:
         return function(*arguments, **named)
     except (ArithmeticError, LookupError, NotImplementedError, OSError, TypeError, ValueError) as error:
@@ -43,7 +44,7 @@ def outcome(function, *arguments, **named):
 
 
 def computed(function, *arguments, **named):
-    """The same of a call whose result Dask computes."""
+    """Returns the outcome of a call whose result Dask computes."""
     return outcome(lambda: dask.compute(function(*arguments, **named))[0])
 
 
@@ -112,7 +113,7 @@ def piece(rows, seed):
 
 @pytest.fixture(scope="module")
 def tables():
-    """More than one task merges, and than one level of them; two without rows."""
+    """Enough tables for several merging tasks, on more than one level; two tables have no rows."""
     return [piece(0 if i in (0, 11) else 50 + 37 * i, i) for i in range(70)]
 
 
@@ -155,7 +156,7 @@ def test_without_groups_and_without_rows(folder):
 
 @pytest.mark.parametrize("suffix", ["csv", "arrow", "stream.arrow"])
 def test_other_files(tmp_path, suffix):
-    """The row of an error is named in its file, as with upsweep.query."""
+    """The error names the row within its file, as with upsweep.query."""
     rows = pa.table({"x": [1, 2, 3], "y": [1, 1, 1]})
     bad = pa.table({"x": [1, 2, 3], "y": [1, 0, 1]})
     for i, table in enumerate([rows, rows, bad, bad]):
@@ -176,7 +177,7 @@ def test_other_files(tmp_path, suffix):
 
 @pytest.mark.parametrize("bad", [2, 9, 64])
 def test_the_first_bad_row_is_named_in_its_file(tmp_path, bad):
-    """Of bad rows in several files, levels of the tree apart."""
+    """Several files have bad rows, at distant places of the task tree."""
     for i in range(70):
         y = np.ones(i + 1, np.int64)
         y[i // 2] = 0 if i >= bad else 1
@@ -226,7 +227,7 @@ def test_columns_of_pandas():
     expected = upsweep.query(sql, t=frame).rows()
     many = dd.from_pandas(frame, npartitions=3)
     assert upsweep.dask.query(sql, t=many).rows() == expected
-    unknown = many.assign(c=many["c"].astype("object").astype("category"))  # with categories that only partitions know
+    unknown = many.assign(c=many["c"].astype("object").astype("category"))  # categories known only to partitions
     assert upsweep.dask.query(sql, t=unknown).rows() == expected
 
 
@@ -270,16 +271,16 @@ def test_errors_of_sql_come_before_any_task(sql, folder):
     ("tables", "error", "message"),
     [
         ({"t": []}, ValueError, "t: the list of files is empty: at least one is needed"),
-        ({"t": "none*.parquet"}, FileNotFoundError, "none*.parquet: no file fits this pattern"),
-        ({"t": {"x": np.array([1])}}, TypeError, "t: paths or a Dask DataFrame are needed, not dict: upsweep.query takes"),
+        ({"t": "none*.parquet"}, FileNotFoundError, "none*.parquet: no file matches this pattern"),
+        ({"t": {"x": np.array([1])}}, TypeError, "t: paths or a Dask DataFrame are needed, not dict: use upsweep.query"),
         ({"t": pa.table({"x": [1]})}, TypeError, "t: paths or a Dask DataFrame are needed, not Table"),
         (
             {"t": dd.from_pandas(pd.DataFrame({"x": [1]}))["x"]},
             TypeError,
             "t: paths or a Dask DataFrame are needed, not Series",
         ),
-        ({"t": dd.from_pandas(pd.DataFrame({1: [1]}))}, TypeError, "t: the names of columns are text, not as they are in [1]"),
-        ({}, ValueError, "no table 't': give it by its name"),
+        ({"t": dd.from_pandas(pd.DataFrame({1: [1]}))}, TypeError, "t: the names of columns must be text, unlike those in [1]"),
+        ({}, ValueError, "no table 't': pass it by its name"),
     ],
 )
 def test_bad_tables(tables, error, message):
@@ -289,7 +290,7 @@ def test_bad_tables(tables, error, message):
 
 
 def test_upsweep_query_says_where_collections_of_dask_go():
-    with pytest.raises(TypeError, match="t: a collection of Dask's, which upsweep.dask.query takes"):
+    with pytest.raises(TypeError, match="t: a Dask collection: use upsweep.dask.query"):
         upsweep.query("SELECT SUM(x) FROM t", t=dd.from_pandas(pd.DataFrame({"x": [1]})))
 
 
@@ -340,7 +341,7 @@ def test_a_file_without_a_column_of_the_others(tmp_path):
 def test_partitions_of_other_types(values):
     parts = [pd.DataFrame({"x": [1]}), pd.DataFrame({"x": values})]
     frame = dd.from_map(lambda part: part, parts, meta=parts[0], enforce_metadata=False)
-    with pytest.raises(ValueError, match="partition 1: its columns are not those of the DataFrame"):
+    with pytest.raises(ValueError, match="partition 1: its columns do not match those of the DataFrame"):
         upsweep.dask.query("SELECT SUM(x) FROM t", t=frame)
 
 
@@ -348,7 +349,7 @@ def test_partitions_of_other_types(values):
 
 
 def cut(random, length):
-    """Chunks of a length, some of them empty."""
+    """Returns random chunk lengths, some of them 0."""
     ends = np.sort(random.integers(0, length + 1, int(random.integers(0, 6))))
     return tuple(np.diff([0, *ends, length]).tolist())
 
@@ -364,7 +365,7 @@ def numbers(random, length):
 
 
 def calls(random, values):
-    """An operator and its options that the numbers can be folded by."""
+    """Returns an operator and options that are valid for the numbers."""
     floats = values.dtype.kind == "f"
     named = {"op": str(random.choice(["add", "min", "max"] if floats else ["add", "add", "mul", "min", "max", "or", "xor"]))}
     if random.random() < 0.4:
@@ -434,7 +435,7 @@ def test_scans_along_an_axis(seed):
                 outcome(upsweep.scan, values, **how),
                 computed(upsweep.dask.scan, x, **how),
             )
-            if isinstance(expected, tuple):  # another column's error may come first
+            if isinstance(expected, tuple):  # the error of another column may be found first
                 assert found[0] is expected[0]
             else:
                 assert_same(found, expected, (values, how))
@@ -451,7 +452,7 @@ def test_sums_that_fit_though_blocks_do_not():
 
 
 def test_the_first_overflow_is_raised_by_all_that_comes_after_it():
-    """Blocks after the first that does not fit are scanned from a carry that has wrapped around."""
+    """Blocks after the first one that overflows are scanned from a carry that has wrapped modulo 2^64."""
     values = np.full(20, 2**60, np.int64)
     x = da.from_array(values, chunks=3)
     sums = upsweep.dask.cumulative_sum(x)
@@ -494,9 +495,9 @@ UNKNOWN = ONE[ONE > 0]
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: upsweep.dask.scan(np.ones(3)), TypeError, "x: an array of Dask is needed, not ndarray"),
-        (lambda: upsweep.dask.segmented_reduce(ONE), TypeError, "lists: the offsets where they lie"),
-        (lambda: upsweep.dask.cumulative_sum(UNKNOWN), ValueError, "x: the sizes of its chunks are not known: x.compute_chunk"),
+        (lambda: upsweep.dask.scan(np.ones(3)), TypeError, "x: a Dask array is needed, not ndarray"),
+        (lambda: upsweep.dask.segmented_reduce(ONE), TypeError, "lists: the offsets of the lists"),
+        (lambda: upsweep.dask.cumulative_sum(UNKNOWN), ValueError, "x: the sizes of its chunks are unknown: x.compute_chunk"),
         (lambda: upsweep.dask.scan(ONE, op="median"), ValueError, "op: one of add, "),
         (lambda: upsweep.dask.scan(ONE, axis=1), ValueError, "axis: 1 is out of range"),
         (lambda: upsweep.dask.scan(da.ones((2, 2))), ValueError, "scan: x has 2 dimensions"),
@@ -511,10 +512,10 @@ UNKNOWN = ONE[ONE > 0]
         (lambda: upsweep.dask.segmented_reduce(da.ones((2, 2)), [0]), ValueError, "content: one dimension is needed, not 2"),
         (lambda: upsweep.dask.segmented_reduce(ONE, [0.5]), TypeError, "offsets: integers are needed, not float64"),
         (lambda: upsweep.dask.segmented_reduce(ONE, da.ones(2)), TypeError, "offsets: integers are needed, not float64"),
-        (lambda: upsweep.dask.segmented_reduce(ONE, []), ValueError, "offsets: at least one is needed"),
+        (lambda: upsweep.dask.segmented_reduce(ONE, []), ValueError, "offsets: the array is empty"),
         (lambda: upsweep.dask.segmented_reduce(ONE, [0], op="sort"), ValueError, "op: one of add"),
-        (lambda: upsweep.dask.segmented_reduce(ONE, [0], op="any", initial=1), TypeError, "initial: any begins with nothing"),
-        (lambda: upsweep.dask.segmented_reduce(UNKNOWN, [0]), ValueError, "content: the sizes of its chunks are not known"),
+        (lambda: upsweep.dask.segmented_reduce(ONE, [0], op="any", initial=1), TypeError, "initial: any has no initial value"),
+        (lambda: upsweep.dask.segmented_reduce(UNKNOWN, [0]), ValueError, "content: the sizes of its chunks are unknown"),
         (lambda: upsweep.dask.select(ONE, ONE), TypeError, "mask: booleans are needed, not float64"),
         (lambda: upsweep.dask.select(ONE > 0), TypeError, "select: at least one content is needed"),
         (lambda: upsweep.dask.select(ONE > 0, da.ones(3)), ValueError, "mask: 4 elements, but the content has 3"),
@@ -527,12 +528,12 @@ def test_bad_arguments(call, error, message):
     assert str(caught.value).startswith(message)
 
 
-# ----------------------------------------------------------------------------------------------- processes, one of which dies
+# ----------------------------------------------------------------------------------------- processes, one of which dies
 
 
 @pytest.fixture
 def client():
-    """A cluster of two processes; a machine in use may be slow to start them."""
+    """Starts a cluster of two processes; a busy machine may start them slowly."""
     distributed = pytest.importorskip("distributed")
     waits = {"distributed.comm.timeouts.connect": "3600s", "distributed.comm.timeouts.tcp": "3600s", "scheduler": None}
     with (
@@ -544,10 +545,11 @@ def client():
 
 
 def one_dies(client, tmp_path, prefix):
-    """Has a worker killed once it has done its third task of that name; a function that makes sure that it was, in the middle."""
+    """Kills a worker after its third task with this name. Returns a function that checks that it was killed during the
+    computation."""
     from distributed.diagnostics.plugin import WorkerPlugin
 
-    class Killer(WorkerPlugin):  # of this function, so that it is sent by its value
+    class Killer(WorkerPlugin):  # local, so that it is pickled by value
         name = "killer"
 
         def __init__(self, prefix, marker):
@@ -588,7 +590,7 @@ def test_a_query_whose_worker_dies(client, folder, tmp_path, prefix):
     was_killed()
     for column in ("w", "mean"):
         assert answer[column].tobytes() == expected[column].tobytes()
-    assert upsweep.dask.query(SQL, sales=files).rows() == upsweep.query(SQL, sales=files).rows()  # by the latest client
+    assert upsweep.dask.query(SQL, sales=files).rows() == upsweep.query(SQL, sales=files).rows()  # the latest client
 
 
 @pytest.mark.long
@@ -631,7 +633,7 @@ def test_lists_whose_worker_dies(client, tmp_path):
 
 @pytest.mark.long
 def test_errors_of_workers(client, folder, tmp_path):
-    """They come back as they are, with what they say of the first bad row, element or file."""
+    """Errors arrive unchanged, with the first bad row, element or file."""
     values = np.full(20, 2**60, np.int64)
     sums = upsweep.dask.cumulative_sum(da.from_array(values, chunks=3))
     expected = outcome(upsweep.cumulative_sum, values)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_dask_awkward.py: lists of dask-awkward by blocks, beside upsweep's functions on the whole array.
+# tests/python/test_dask_awkward.py: lists of dask-awkward in blocks, compared with upsweep's functions on the whole
+# array.
 import numpy as np
 import pytest
 import upsweep
 
 dask = pytest.importorskip("dask")
 ak = pytest.importorskip("awkward")
-dak = pytest.importorskip("dask_awkward")  # its newest release needs a Dask before 2025.4: an environment of its own
+dak = pytest.importorskip("dask_awkward")  # its newest release needs a Dask before 2025.4: a separate environment
 import upsweep.awkward
 import upsweep.dask
 
@@ -133,11 +134,11 @@ def test_a_mask_has_the_blocks_of_its_content():
     array = jets(100)
     one, two, other = (dak.from_awkward(array, npartitions=n) for n in (1, 2, 3))
     for mask, content in ((one, two), (two, one), (two, other)):
-        with pytest.raises(ValueError, match="partitions are not those of the content"):
+        with pytest.raises(ValueError, match="partitions do not match those of the content"):
             upsweep.dask.select(mask.n > 0, content.n)
     shorter = dak.from_map(lambda length: array[:length], [7, 9], meta=two._meta)
     with pytest.raises(IndexError, match="cannot fit"):
-        upsweep.dask.select(shorter.n > 0, two.n).compute()  # whose lengths are not known before
+        upsweep.dask.select(shorter.n > 0, two.n).compute()  # their lengths are not known in advance
 
 
 class Jet(ak.Record):
@@ -189,24 +190,36 @@ def test_what_is_refused_when_it_is_called():
         (
             lambda: upsweep.dask.cumulative_sum(missing),
             TypeError,
-            "x: lists of numbers, one level deep and none of them missing",
+            "x: lists of numbers, one level deep and without missing values",
         ),
-        (lambda: upsweep.dask.segmented_reduce(x.n, [0, 1]), TypeError, "lists: those of dask-awkward need none"),
+        (
+            lambda: upsweep.dask.segmented_reduce(x.n, [0, 1]),
+            TypeError,
+            "lists: dask-awkward lists already contain their offsets",
+        ),
         (lambda: upsweep.dask.segmented_reduce(x.n, op="sum"), ValueError, "op: one of add"),
-        (lambda: upsweep.dask.scan(x.n, axis=0), ValueError, "axis: 1 of lists"),
+        (lambda: upsweep.dask.scan(x.n, axis=0), ValueError, "axis: 1 is needed for lists"),
         (lambda: upsweep.dask.scan(x.n, op="mul", axis=1, overflow="checked"), NotImplementedError, "products of integers"),
         (lambda: upsweep.dask.segmented_reduce(x.n, op="mul", overflow="checked"), NotImplementedError, "products of integers"),
-        (lambda: upsweep.dask.cumulative_sum(x.n, include_initial=True), NotImplementedError, "include_initial: lists"),
+        (
+            lambda: upsweep.dask.cumulative_sum(x.n, include_initial=True),
+            NotImplementedError,
+            "include_initial: not supported for lists",
+        ),
         (lambda: upsweep.dask.select(x.pt, x), TypeError, "mask: booleans are needed, not var . float64"),
         (lambda: upsweep.dask.select(x.pt > 1), TypeError, "at least one content"),
         (
             lambda: upsweep.dask.select(x.pt > 1, np.arange(3)),
             TypeError,
-            "a mask of dask-awkward and a content that is ndarray",
+            "the mask is of dask-awkward, but the content is ndarray",
         ),
         (lambda: upsweep.dask.select(words, words), TypeError, "mask: booleans are needed, not string"),
-        (lambda: upsweep.dask.reduce(dak.sum(x.pt, axis=None)), TypeError, "x: an array of Dask is needed, not Scalar"),
-        (lambda: upsweep.dask.reduce(x.pt), TypeError, "x: a collection of dask-awkward: dask_awkward.to_dask_array"),
+        (lambda: upsweep.dask.reduce(dak.sum(x.pt, axis=None)), TypeError, "x: a Dask array is needed, not Scalar"),
+        (
+            lambda: upsweep.dask.reduce(x.pt),
+            TypeError,
+            "x: a dask-awkward collection: convert its numbers to a Dask array with dask_awkward.to_dask_array",
+        ),
     ):
         with pytest.raises(error, match=text):
             call()

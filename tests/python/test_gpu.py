@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_gpu.py: arrays of CuPy and PyTorch on a GPU: results are theirs, there, and NumPy's.
+# tests/python/test_gpu.py: arrays of CuPy and PyTorch on a GPU: results are arrays of the same library on the same
+# device, and equal NumPy's.
 import ctypes
 
 import numpy as np
@@ -191,7 +192,7 @@ def test_jax():
 
 
 class DeviceCapsules:
-    """What a library hands out whose arrays are on a GPU: `lists` are offsets, the content their child."""
+    """The capsules of a library with arrays on a GPU: `lists` are offsets, the content is their child."""
 
     def __init__(self, content, lists=None, offset=0, nulls=0):
         self.kept = (content, lists)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_guide.py: the guide's pages for users of other libraries: both sides of each pair come to the same.
+# tests/python/test_guide.py: the guide's pages for users of other libraries: both sides of each pair must give the same
+# result.
 #
-# A pair is a block of Python in two halves, `# NumPy` and `# upsweep`, whose last expressions are compared: exactly, with
-# their types, or floats `# upsweep, within 1e-12` of each other, relative. Other blocks are run before, for their names
-# and for what their comments say.
+# A pair is a block of Python in two halves, `# NumPy` and `# upsweep`. The last expressions of both are compared
+# exactly, with their types. With `# upsweep, within 1e-12`, floats may differ by this relative error. Other blocks are
+# run before, to define names and to check their comments.
 import ast
 import datetime
 import math
@@ -24,7 +25,7 @@ PLAIN = (bool, int, float, str, Decimal, datetime.date, type(None))
 
 
 def plain(value):
-    """A value of any of the libraries, as Python's own with its type."""
+    """Converts a value of any of the libraries to Python's own types, with the type's name."""
     if isinstance(value, PLAIN) and not isinstance(value, np.generic):
         return value
     if isinstance(value, (list, tuple)):
@@ -40,7 +41,7 @@ def plain(value):
 
 
 def alike(a, b, within=0.0):
-    """Whether two plain values are the same, but for floats that are so near to each other."""
+    """Whether two plain values are equal; floats may differ by the relative error `within`."""
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(alike(each, other, within) for each, other in zip(a, b, strict=True))
     if isinstance(a, float) and isinstance(b, float):
@@ -49,9 +50,9 @@ def alike(a, b, within=0.0):
 
 
 def value_of(code, names):
-    """What the last expression of some code comes to."""
+    """Returns the value of the last expression of some code."""
     *before, last = ast.parse(code).body
-    assert isinstance(last, ast.Expr), f"ends in no expression:\n{code}"
+    assert isinstance(last, ast.Expr), f"must end with an expression:\n{code}"
     names = dict(names)
     exec(compile(ast.Module(before, []), "<guide>", "exec"), names)  # noqa: S102
     return eval(compile(ast.Expression(last.value), "<guide>", "eval"), names)
@@ -67,10 +68,10 @@ def value_of(code, names):
 )
 def test_both_sides_come_to_the_same(page, library, modules, pairs, results, tmp_path, monkeypatch):
     if not (GUIDE / page).exists():
-        pytest.skip("no docs beside the tests")
+        pytest.skip("the docs are not next to the tests")
     for module in modules:
         pytest.importorskip(module)
-    monkeypatch.chdir(tmp_path)  # where pages write their files
+    monkeypatch.chdir(tmp_path)  # pages write their files here
     names, compared, commented = {}, 0, 0
     for block in blocks((GUIDE / page).read_text()):
         pair = PAIR.fullmatch(block)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_guide_chapters.py: the guide's chapters: one per ladder, every step in it, no rung that does not exist.
+# tests/python/test_guide_chapters.py: the guide's chapters: one per ladder, with every step, and without rungs that do
+# not exist.
 import re
 from pathlib import Path
 
@@ -28,12 +29,12 @@ def rungs(problem):
 
 
 def directives(text):
-    """Each directive's name and arguments."""
+    """Returns each directive's name and arguments."""
     return [(found[1], found[2].split()) for found in re.finditer(r"^```\{(\w+)\} (.*)$", text, re.MULTILINE)]
 
 
 def excerpts():
-    """Files and options of all code that chapters show."""
+    """Returns the files and options of all code that chapters show."""
     for path in sorted(CHAPTERS.glob("*.md")):
         for found in re.finditer(
             r"^```\{literalinclude\} (/\S+)\n((?::.*\n)*)```", path.read_text(encoding="utf-8"), re.MULTILINE
@@ -83,7 +84,7 @@ def test_a_chapter_shows_every_step_that_has_a_drawing_and_describes_it_at_lengt
     shown = {arguments[1] for name, arguments in directives(chapter(problem)) if name == "drawing"}
     drawn = {rung for which, rung in drawings.drawn() if which == problem}
     missing = [rung for rung in drawn - shown if any(heading.startswith(f"## `{rung}`:") for heading in headings)]
-    # The drawing of cpu.threads, on which it builds, stands just before it.
+    # It extends cpu.threads, whose drawing is directly before it.
     assert missing == (["cpu.simd_threads"] if problem == "scan" else [])
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_hzz.py: a real analysis, Higgs to ZZ to four leptons: the same histogram with and without upsweep in Awkward.
-"""Needs uproot and uproot-HZZ-uncompressed.root of uproot's tests: UPSWEEP_HZZ, else ../shared/data beside the project."""
+# tests/python/test_hzz.py: a real analysis, Higgs to ZZ to four leptons: the same histogram with and without upsweep in
+# Awkward.
+"""Needs uproot, and uproot-HZZ-uncompressed.root of uproot's tests: at UPSWEEP_HZZ, or in ../shared/data next to the
+project."""
 
 import os
 from pathlib import Path
@@ -17,7 +19,7 @@ BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "uproot-HZZ-u
 FILE = Path(os.environ.get("UPSWEEP_HZZ", BESIDE))
 FIELDS = {"px": "Muon_Px", "py": "Muon_Py", "pz": "Muon_Pz", "e": "Muon_E", "charge": "Muon_Charge"}
 
-pytestmark = pytest.mark.skipif(not FILE.is_file(), reason=f"no {FILE}: UPSWEEP_HZZ says where it is")
+pytestmark = pytest.mark.skipif(not FILE.is_file(), reason=f"{FILE} does not exist; set UPSWEEP_HZZ to its path")
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +30,7 @@ def muons():
 
 
 def pair_masses(muons):
-    """Of every two muons of opposite charge and more than 10 GeV of transverse momentum."""
+    """Returns the masses of all pairs of muons with opposite charge and more than 10 GeV of transverse momentum."""
     muons = muons[np.sqrt(muons.px**2 + muons.py**2) > 10]
     first, second = ak.unzip(ak.combinations(muons, 2))
     opposite = first.charge != second.charge
@@ -37,7 +39,7 @@ def pair_masses(muons):
 
 
 def results(muons):
-    """Masses by event, the one nearest to the Z's, how many there are, and all in a histogram."""
+    """Returns the masses by event, the one nearest to the Z's, their mean and number, and a histogram of all."""
     masses = pair_masses(muons)
     nearest = masses[ak.argmin(abs(masses - 91.1876), axis=1, keepdims=True)]
     histogram = np.histogram(ak.to_numpy(ak.flatten(masses)), 60, (60, 120))[0]
@@ -49,7 +51,7 @@ def bits(array):
     return form, length, {name: buffer.tobytes() for name, buffer in buffers.items()}
 
 
-@pytest.mark.parametrize("times", [1, 40])  # several threads have something to do where there are 40 times as many events
+@pytest.mark.parametrize("times", [1, 40])  # with 40 times the events there is enough work for several threads
 def test_masses_of_muon_pairs(muons, times):
     many = ak.concatenate([muons] * times)
     theirs = results(many)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_lesson.py: the guide's directives on a page of a few lines: what they show, what they complain of, how it fits.
+# tests/python/test_lesson.py: the guide's directives on a page of a few lines: what they show, their warnings, and how
+# the page fits its width.
 import html
 import importlib
 import io
@@ -33,7 +34,7 @@ def made_row(rung, n, seconds, device="NVIDIA H200", **other):
 
 @pytest.fixture
 def build(tmp_path, monkeypatch):
-    """build(text, rows): the page of a Markdown text, and the warnings; other arguments are settings of Sphinx."""
+    """build(text, rows): returns the page of a Markdown text, and the warnings. Other arguments are Sphinx settings."""
     monkeypatch.setattr(sys, "path", [str(DOCS), *sys.path])
     lesson = importlib.import_module("lesson")
 
@@ -58,7 +59,7 @@ def build(tmp_path, monkeypatch):
         source.mkdir()
         (source / "index.md").write_text(f"# Page\n\n{text}\n")
         warnings = io.StringIO()
-        # Of several builds in one process Sphinx says of its own parts that they are known already.
+        # If one process builds several times, Sphinx warns that its own components are already registered.
         usual = {"extensions": ["myst_parser", "lesson"], "html_theme": "basic", "suppress_warnings": ["app"]}
         out = tmp_path / "html"
         app = Sphinx(source, None, out, tmp_path / "trees", "html", usual | settings, status=None, warning=warnings)
@@ -155,7 +156,8 @@ def test_a_table_says_what_is_counted(build):
     assert "rung items time" in page and "elements" not in page
 
 
-# A window of each width, in which text is looked for that ends right of it. What is wider scrolls by itself: code and tables.
+# A window of each width, which is searched for text that extends beyond it. Code and tables are wider, but have their
+# own scroll bars.
 FRAMES = """<!doctype html><script>
 const said = {};
 const widths = [390, 1020, 1150, 1280];

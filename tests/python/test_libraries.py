@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_libraries.py: arrays of other libraries, without a copy on the way in, and of the same library on the way out.
+# tests/python/test_libraries.py: arrays of other libraries: inputs are not copied, and results are arrays of the same
+# library.
 import ctypes
 
 import numpy as np
@@ -9,7 +10,7 @@ from upsweep import _arrays
 
 
 def seen(value):
-    """Where upsweep finds the elements."""
+    """Returns the address at which upsweep finds the elements."""
     return _arrays.take_in(value, "x").data.ctypes.data
 
 
@@ -33,7 +34,7 @@ def test_pyarrow():
 
 
 class Capsules:
-    """An array of a library that upsweep does not know."""
+    """An array of a library that upsweep does not support."""
 
     def __init__(self, array):
         self.array = array
@@ -69,7 +70,7 @@ def test_list_arrays_of_pyarrow():
         assert upsweep.segmented_reduce(pairs[1:]).to_pylist() == [7]
     chunked = pyarrow.chunked_array([pyarrow.array([[1], [2, 3]]), pyarrow.array([[4]])])
     assert upsweep.segmented_reduce(chunked).to_pylist() == [1, 5, 4]
-    with pytest.raises(TypeError, match="where the lists lie"):
+    with pytest.raises(TypeError, match="the positions of the lists are missing"):
         upsweep.segmented_reduce(np.arange(3.0))
 
 
@@ -115,19 +116,19 @@ def test_nulls_and_tables_of_pandas_are_refused():
     for dtype in ("Int64", "Float32", "boolean"):
         with pytest.raises(ValueError, match="has 1 null: fill nulls first"):
             upsweep.cumulative_sum(pandas.Series([1, None], dtype=dtype))
-    with pytest.raises(TypeError, match="pandas's DataFrame is no array: give a column"):
+    with pytest.raises(TypeError, match="pandas's DataFrame is not an array: pass a column"):
         upsweep.cumulative_sum(pandas.DataFrame({"x": [1, 2]}), axis=0)
 
 
 def test_tables_of_arrow_and_polars_are_refused():
     pyarrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
     for table in (pyarrow.table({"x": [1]}), polars.DataFrame({"x": [1]}), polars.LazyFrame({"x": [1]}), pyarrow.scalar(1)):
-        with pytest.raises(TypeError, match="is no array: give a column"):
+        with pytest.raises(TypeError, match="is not an array: pass a column"):
             upsweep.cumulative_sum(table)
 
 
 class OnDlpack:
-    """An array known by DLPack alone."""
+    """An array that only supports DLPack."""
 
     def __init__(self, array):
         self.array = array
@@ -164,13 +165,13 @@ def test_what_libraries_do_wrong_is_theirs_by_name():
     def fails(self, **arguments):
         raise boom
 
-    with pytest.raises(TypeError, match=r"x: its __dlpack__\(\) gives no array: boom") as raised:
+    with pytest.raises(TypeError, match=r"x: its __dlpack__\(\) does not return an array: boom") as raised:
         upsweep.cumulative_sum(with_method("__dlpack__", fails))
     assert raised.value.__cause__ is boom
     for method in ("__arrow_c_array__", "__arrow_c_device_array__", "__arrow_c_stream__"):
         for result in (None, (None, None), 7):
             broken = with_method(method, lambda self, requested_schema=None, result=result: result)
-            with pytest.raises(TypeError, match=rf"x: its {method}\(\) gives no array of Arrow's") as raised:
+            with pytest.raises(TypeError, match=rf"x: its {method}\(\) does not return an Arrow array") as raised:
                 upsweep.cumulative_sum(broken)
             assert raised.value.__cause__ is not None
 
@@ -178,7 +179,7 @@ def test_what_libraries_do_wrong_is_theirs_by_name():
 def test_text_is_called_text():
     for text, size in ((np.array([b"abc"]), 3), (np.array(["abc"]), 12)):
         with pytest.raises(
-            TypeError, match=f"^content: text of {size} bytes is not moved: elements of 1, 2, 4, 8 or 16 bytes are"
+            TypeError, match=f"^content: text of {size} bytes cannot be moved: elements must be 1, 2, 4, 8 or 16 bytes"
         ):
             upsweep.select(np.array([True]), text)
         with pytest.raises(TypeError, match="indices: .* not text"):
@@ -188,10 +189,12 @@ def test_text_is_called_text():
 
 
 def test_what_is_moved_is_said_by_what_moves():
-    """The types that an operation takes, not those that others compute with."""
+    """Returns the element types that an operation supports, and not those of similar operations."""
     pa = pytest.importorskip("pyarrow")
     mask, x = np.array([True, False]), np.arange(2)
-    moved = "is not moved: elements of 1, 2, 4, 8 or 16 bytes are, as numbers, booleans, dates, times and most decimals have"
+    moved = (
+        "cannot be moved: elements must be 1, 2, 4, 8 or 16 bytes, such as numbers, booleans, dates, times and most decimals"
+    )
     computed = "is not supported: integers of 8 to 64 bits, float32, float64 and bool are"
     strings = {"string": pa.array(["a", "b"]), "text": np.array(["a", "b"], np.dtypes.StringDType())}
     lists = {r"list<item: int64>": pa.array([[1], [2]]), r"decimal256\(40, 2\)": pa.array([1, 2]).cast(pa.decimal256(40, 2))}
@@ -284,13 +287,13 @@ def test_buffers_and_streams_of_arrow():
         upsweep.cumulative_sum(Stream(pa.table({"a": [1]}).to_reader()))
 
 
-# ------------------------------------------------------------------------------- what is moved, and what is refused by name
+# --------------------------------------------------------------------------- what is moved, and what is refused by name
 
 MASK = np.array([True, False, True])
 
 
 def moved(array):
-    """The first and the last of three elements, selected, taken and packed, of lists too: all the same."""
+    """Checks that the first and the last of three elements, selected, taken and packed, also in lists, are the same."""
     kept = upsweep.select(MASK, array)
     others = [
         upsweep.take(np.array([0, 2]), array),
@@ -305,7 +308,7 @@ def moved(array):
 
 
 def int_of(array, i):
-    """Offsets come in an array of the content's library, whose elements may be its own objects."""
+    """Offsets are returned in an array of the content's library, whose elements may be its own objects."""
     pyarrow = pytest.importorskip("pyarrow")
     return pyarrow.scalar(i)
 
@@ -318,14 +321,14 @@ def test_types_of_arrow_that_numpy_does_not_have_are_moved():
     for array in (
         pyarrow.array([Decimal("1.5"), Decimal("-2.5"), Decimal("3.5")]),
         pyarrow.array([1, 2, 3], pyarrow.time32("s")),
-        pyarrow.array([1000, 2000, 3000], pyarrow.time64("ns")),  # whole microseconds: Python has no others
+        pyarrow.array([1000, 2000, 3000], pyarrow.time64("ns")),  # whole microseconds: Python supports no other times
         pyarrow.array([1, 2, 3], pyarrow.date32()),
         pyarrow.array([1, 2, 3], pyarrow.timestamp("us", "Europe/Paris")),
         pyarrow.array([(1, 2, 3), (4, 5, 6), (7, 8, 9)], pyarrow.month_day_nano_interval()),
         binary,
         pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), binary),
     ):
-        longer = pyarrow.concat_arrays([array, array])[2:5]  # at an offset
+        longer = pyarrow.concat_arrays([array, array])[2:5]  # with an offset
         for given in (array, pyarrow.chunked_array([array[:1], array[1:]]), Capsules(array)):
             kept = moved(given)
             assert kept.type == array.type and kept.to_pylist() == [array[0].as_py(), array[2].as_py()]
@@ -351,7 +354,9 @@ def test_types_of_arrow_that_are_refused_by_name():
             ):
                 call(array)
     for array in (union, pyarrow.RunEndEncodedArray.from_arrays(pyarrow.array([2], pyarrow.int32()), pyarrow.array([5]))):
-        with pytest.raises(TypeError, match="^lists: where the lists lie is missing, and an array of .* is no list array"):
+        with pytest.raises(
+            TypeError, match="^lists: the positions of the lists are missing, and an array of .* is not an Arrow list array"
+        ):
             upsweep.segmented_reduce(array)
 
 
@@ -359,10 +364,10 @@ def test_tables_where_content_is_needed():
     pyarrow, polars, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
     for table in (pyarrow.table({"a": [1]}), polars.DataFrame({"a": [1]}), pandas.DataFrame({"a": [1]})):
         for call in (upsweep.segmented_reduce, upsweep.segmented_scan, upsweep.segmented_sort):
-            with pytest.raises(TypeError, match="^content: .* is no array: give a column"):
+            with pytest.raises(TypeError, match="^content: .* is not an array: pass a column"):
                 call(table, [0, 1])
     for table in (pyarrow.table({"a": [[1]]}), polars.DataFrame({"a": [[1]]})):
-        with pytest.raises(TypeError, match="^content: .* is no array: give a column"):
+        with pytest.raises(TypeError, match="^content: .* is not an array: pass a column"):
             upsweep.segmented_reduce(table)
 
 
@@ -391,7 +396,7 @@ def test_list_views_are_scanned_as_lists():
     import pyarrow.compute
 
     names = {"upsweep": upsweep, "pyarrow": pyarrow, "x": view}
-    offsets, content = eval(str(caught.value).split("content = ")[1], names)  # what the message says
+    offsets, content = eval(str(caught.value).split("content = ")[1], names)  # as the message says
     assert upsweep.segmented_scan(content, offsets).to_pylist() == [3, 7, 1, 3]
 
 
@@ -410,7 +415,9 @@ def test_types_of_polars():
     with pytest.raises(ValueError, match="^x: element 1, 1 of row 1 is null"):
         upsweep.cumulative_sum(arrays, axis=0)
     assert upsweep.cumulative_sum(arrays[:1], axis=1).to_list() == [[[1, 2], [4, 6]]]
-    with pytest.raises(TypeError, match=r"^x: Struct.* is no array of numbers: give a field, such as x.struct.field\('a'\)"):
+    with pytest.raises(
+        TypeError, match=r"^x: Struct.* is not an array of numbers: pass a field, such as x.struct.field\('a'\)"
+    ):
         upsweep.reduce(polars.Series([{"a": 1, "b": 10}]))
     for series in (
         polars.Series([1], dtype=polars.Int128),
@@ -474,7 +481,7 @@ def test_any_byte_that_is_not_0_is_true():
         assert keys.tolist() == [True] and values.tolist() == [1]
     assert upsweep.scan_by_key(odd[:2], odd[:2]).tolist() == [1, 2]
     assert upsweep.select(odd, x).tolist() == [0, 1, 3] and upsweep.segmented_reduce(x, [0, 4], valid=odd).tolist() == [4]
-    assert upsweep.select(x < 2, odd[:4]).view(np.uint8).tolist() == [1, 2]  # which is moved as it is
+    assert upsweep.select(x < 2, odd[:4]).view(np.uint8).tolist() == [1, 2]  # it is passed on unchanged
     pyarrow = pytest.importorskip("pyarrow")
     bytes_ = pyarrow.ExtensionArray.from_storage(pyarrow.bool8(), pyarrow.array([1, 0, 2], pyarrow.int8()))
     assert upsweep.cumulative_sum(bytes_).to_pylist() == [1, 1, 2]
@@ -504,7 +511,7 @@ def test_integers_of_lists_stay_integers():
     for value in ([2**63, 1], (2**63, 1), [[2**63], [1]], [True, 2**63], [np.uint64(2**63), 1], 2**63, range(2**63, 2**63 + 1)):
         assert upsweep.reduce(value, overflow="wrap").dtype == np.uint64
     assert upsweep.cumulative_sum([2**63, 1]).tolist() == [2**63, 2**63 + 1]
-    assert upsweep.reduce([2**63, 1.5]).dtype == np.float64  # a float among them
+    assert upsweep.reduce([2**63, 1.5]).dtype == np.float64  # one of them is a float
     for value in ([2**64, 1], [-1, 2**63], 2**64, [[-(2**70)]]):
         with pytest.raises(OverflowError, match="^x: integers from .* fit neither int64 nor uint64"):
             upsweep.reduce(value)
@@ -520,7 +527,7 @@ def test_objects_that_are_no_numbers():
         def __array__(self, dtype=None, copy=None):
             raise RuntimeError("ragged")
 
-    with pytest.raises(TypeError, match=r"^x: no array can be made of this test_libraries\.\S*Broken: ragged"):
+    with pytest.raises(TypeError, match=r"^x: cannot convert this test_libraries\.\S*Broken to an array: ragged"):
         upsweep.reduce(Broken())
     assert upsweep.select([], []).tolist() == []
     assert upsweep.segmented_reduce([], [0, 0], valid=[]).tolist() == [0]
@@ -541,7 +548,7 @@ def test_elements_of_out_that_overlap():
     square = strided(np.zeros(9, np.int64), (3, 2), (8, 8))
     with pytest.raises(ValueError, match="^out: its elements overlap"):
         upsweep.cumulative_sum(np.ones((3, 2), np.int64), axis=0, out=square)
-    out = np.zeros((4, 6), np.int64).T[::-1, ::2]  # strided, and apart
+    out = np.zeros((4, 6), np.int64).T[::-1, ::2]  # strided, and not overlapping
     assert upsweep.cumulative_sum(np.ones((6, 2), np.int64), axis=0, out=out) is out and out[5, 1] == 6
 
 
@@ -622,7 +629,7 @@ def test_xarray():
     xarray = pytest.importorskip("xarray")
     assert upsweep.reduce(xarray.DataArray(np.ones(3), name="q")) == 3.0
     assert upsweep.cumulative_sum(xarray.DataArray(np.ones((2, 3))), axis=1).tolist() == [[1.0, 2.0, 3.0]] * 2
-    with pytest.raises(TypeError, match="^x: xarray's Dataset is no array: give one of its variables"):
+    with pytest.raises(TypeError, match="^x: xarray's Dataset is not an array: pass one of its variables"):
         upsweep.reduce(xarray.Dataset({"a": ("t", np.ones(3))}))
 
 

@@ -19,7 +19,7 @@ NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint
 
 
 def ragged(lengths, dtype="float64", bounds="int64", first=0, seed=1):
-    """Content, offsets that begin at `first`, and the lists themselves."""
+    """Returns content, offsets that begin at `first`, and the lists themselves."""
     offsets = (np.concatenate([[0], np.cumsum(lengths)]) + first).astype(bounds)
     content = np.random.default_rng(seed).integers(0, 9, int(offsets[-1]) + 2).astype(dtype)
     return content, offsets, [content[a:b] for a, b in itertools.pairwise(offsets)]
@@ -197,8 +197,8 @@ def test_subset_sums():
     assert not upsweep.subset_sum([2, 4], 5).reachable
     assert [list(way) for way in upsweep.subset_sum([3, 34, 4, 12, 5, 2], 9, ways=5)] == [[0, 2, 5], [2, 4]]
     for wrong, error, message in (
-        ({"ways": 1, "below": 1}, ValueError, "leave below and above out"),
-        ({"ways": 1, "device": 0}, NotImplementedError, "leave device out"),
+        ({"ways": 1, "below": 1}, ValueError, "omit below and above"),
+        ({"ways": 1, "device": 0}, NotImplementedError, "omit device"),
         ({"device": -7}, ValueError, "device: 0 or more"),
         ({"ways": 1.5}, TypeError, "ways: an integer"),
         ({"witness": "no"}, TypeError, "witness: True or False"),
@@ -225,7 +225,7 @@ def test_ladders():
         upsweep.ladder("nonsense")
 
 
-# ------------------------------------------------------------------------------------------------ what lies where, and of which type
+# --------------------------------------------------------------------------------------------- memory layouts and types
 
 
 @pytest.mark.parametrize("bounds", INTEGERS)
@@ -278,7 +278,7 @@ def test_outputs_that_overlap_an_input():
     bounds = np.array([1, 2, 9])
     with pytest.raises(ValueError, match="list 1"):
         upsweep.segmented_scan(np.array([1, 1]), bounds, out=bounds[:2])
-    assert bounds.tolist() == [1, 2, 9], "nothing is written to where the lists lie before they are read"
+    assert bounds.tolist() == [1, 2, 9], "the output must not overwrite the lists before they are read"
     m = 15_000
     bounds = np.minimum(np.arange(m + 1) * 3, m)
     content = np.arange(m)[::-1] + 2**45
@@ -433,7 +433,7 @@ def test_groups_by_the_rungs_of_their_ladder(rung):
 
 
 def test_outputs_that_do_not_lie_side_by_side():
-    """Theirs is the caller's memory all the same, and what is between stays."""
+    """Strided outputs are also the caller's memory, and the elements between them must not change."""
     x = np.arange(6)
     for call in (
         lambda out: upsweep.select(x > 1, x, out=out),
@@ -444,12 +444,12 @@ def test_outputs_that_do_not_lie_side_by_side():
         assert call(out) is out
         assert buffer.tolist() == [-1, 5, -1, 4, -1, 3, -1, 2]
     buffer = np.full(12, -1)
-    assert upsweep.select(x > 3, x, out=buffer[::2]).tolist() == [4, 5]  # it is longer
+    assert upsweep.select(x > 3, x, out=buffer[::2]).tolist() == [4, 5]  # the output is longer
     assert buffer.tolist() == [4, -1, 5] + [-1] * 9
 
 
 def test_a_selection_reads_its_mask_once():
-    """What it has found is kept while Python makes the outputs: the mask may be gone then."""
+    """The call keeps its copy of the mask while Python makes the outputs, because the mask may have changed by then."""
     x, mask = np.arange(100_000), np.arange(100_000) % 3 == 0
     for lists in (None, np.arange(0, 100_001, 10)):
         given, offsets, made = mask.copy(), np.empty(10_001, np.int64), []
@@ -483,7 +483,7 @@ def test_outputs_that_cannot_be_made_end_a_call():
     ):
         with pytest.raises(ValueError, match="100000"):
             call()
-    with pytest.raises(ValueError, match="list 1"):  # which is wrong whatever the outputs are
+    with pytest.raises(ValueError, match="list 1"):  # the list is invalid, whatever the outputs are
         upsweep.select(mask, x, lists=np.array([0, 100_000, 5]), out=short)
 
 
@@ -517,7 +517,7 @@ def test_tuples_and_runs_go_where_they_are_wanted():
         assert keys.tolist() == [2, 5, -1, -1] and sums.tolist() == [*values, -1, -1]
     with pytest.raises(ValueError, match="out: 3 arrays are needed, the offsets and one for each place, not 1"):
         upsweep.combinations(offsets, out=np.empty(9, np.int64))
-    with pytest.raises(ValueError, match="4 elements are needed, it has 3"):
+    with pytest.raises(ValueError, match="4 elements are needed, but it has 3"):
         upsweep.combinations(offsets, out=(np.empty(4, np.int64), np.empty(3, np.int64), np.empty(4, np.int64)))
     with pytest.raises(TypeError, match="out: an array of int64"):
         upsweep.reduce_by_key(np.array([2, 2, 5]), np.array([10, 20, 30]), out=(keys, sums.astype("int32")))
@@ -564,7 +564,7 @@ def test_groups_are_folded_in_a_type_that_holds_the_values(values, given, folds)
         upsweep.group_by(np.array([3, 3, 3]), values.astype("int64"), dtype="int16")
 
 
-# ------------------------------------------------------------------------------------------- sorts of lists that lie anywhere
+# ------------------------------------------------------------------------------------------ sorts of lists in any order
 
 
 @given(
@@ -572,7 +572,7 @@ def test_groups_are_folded_in_a_type_that_holds_the_values(values, given, folds)
 )
 def test_sorts_of_lists_by_starts_and_stops(lengths, dtype, random, descending):
     content, offsets, _ = ragged(lengths, dtype, first=3)
-    content = np.concatenate([content, content[:2]])  # in no list
+    content = np.concatenate([content, content[:2]])  # not in any list
     order = np.array(random.sample(range(len(lengths)), len(lengths)), np.int64)
     lists = (offsets[:-1][order], offsets[1:][order])
     expected, positions = content.copy(), np.zeros(len(content), np.int64)
@@ -607,7 +607,7 @@ def test_elements_outside_of_lists_stay_as_they_are():
         pyarrow.array([4, 2], pyarrow.int32()), pyarrow.array([2, 2], pyarrow.int32()), pyarrow.array(x)
     )
     assert upsweep.segmented_sort(view, descending=True).to_pylist() == [9, 3, 8, 1, 7, 5]
-    view = pyarrow.ListViewArray.from_arrays(  # a null list lies anywhere
+    view = pyarrow.ListViewArray.from_arrays(  # a null list may have any position
         pyarrow.array([4, 1, 2], pyarrow.int32()), pyarrow.array([2, 5, 2], pyarrow.int32()), pyarrow.array(x),
         mask=pyarrow.array([False, True, False]),
     )  # fmt: skip
@@ -629,7 +629,7 @@ def test_lists_that_overlap_are_not_sorted(function):
         with pytest.raises(ValueError, match=f"^list {index} overlaps a list before it") as caught:
             function(x, (np.array(starts), np.array(stops)))
         assert caught.value.index == index and caught.value.code == "invalid_argument"
-    assert len(function(x, (np.array([0, 3, 3, 3]), np.array([3, 3, 6, 3])))) == 6  # empty ones lie anywhere
+    assert len(function(x, (np.array([0, 3, 3, 3]), np.array([3, 3, 6, 3])))) == 6  # empty lists may have any position
     bounds = np.arange(0, 1001, 100)
     for starts, stops in ((bounds[:-1] + 63, bounds[1:] + 64), (bounds[:-1], bounds[1:] - 99)):
         starts, stops = np.append(starts[::-1], 0), np.append(np.minimum(stops, 1000)[::-1], 64)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_long.py: what takes seconds: threads that go on calling, memory after many calls, lengths past 2^31, the error
-# of long sums. Only make test-python runs it.
+# tests/python/test_long.py: tests that take seconds: threads that call continuously, memory after many calls, lengths
+# above 2^31, the error of long sums. Only make test-python runs them.
 import gc
 import math
 import threading
@@ -15,11 +15,12 @@ pytestmark = pytest.mark.long
 SECONDS = 5
 
 
-# ---------------------------------------------------------------------------------------------------------------- threads
+# -------------------------------------------------------------------------------------------------------------- threads
 
 
 def run_for_a_while(calls, threads=8):
-    """Threads call what they get, over and over, for some seconds; what went wrong, and how often each call ended."""
+    """Threads make their calls again and again for some seconds. Raises their errors; returns the number of calls of
+    each thread."""
     failures, counts = [], [0] * threads
     end = time.monotonic() + SECONDS
 
@@ -43,7 +44,7 @@ def run_for_a_while(calls, threads=8):
 
 
 def checked(function, *arguments, **named):
-    """A call that must give what it gave at first."""
+    """Returns a call that must always give its first result."""
     expected = function(*arguments, **named)
 
     def call():
@@ -58,7 +59,7 @@ def parts(result):
     return result if isinstance(result, tuple) else (result,)
 
 
-@pytest.mark.parametrize("length", [1_000, 300_000])  # with and without the lock of the interpreter
+@pytest.mark.parametrize("length", [1_000, 300_000])  # with and without the interpreter lock
 def test_threads_that_call_one_function(length):
     x = np.random.default_rng(1).integers(0, 100, length)
     assert min(run_for_a_while([checked(upsweep.cumulative_sum, x)])) > 10
@@ -109,7 +110,7 @@ def test_threads_that_use_awkward():
         run_for_a_while([lambda o=o, e=e: check(o, e) for o, e in zip(operations, expected)])
 
 
-# ----------------------------------------------------------------------------------------------------------------- memory
+# --------------------------------------------------------------------------------------------------------------- memory
 
 
 def resident_bytes():
@@ -139,10 +140,10 @@ def test_calls_leave_no_memory_behind():
     before = resident_bytes()
     calls()
     calls()
-    assert resident_bytes() - before < 8 << 20  # 100 bytes of each call would be 20 MB
+    assert resident_bytes() - before < 8 << 20  # 100 bytes per call would be 20 MB
 
 
-# ---------------------------------------------------------------------------------------------------------------- lengths
+# -------------------------------------------------------------------------------------------------------------- lengths
 
 
 def test_lengths_past_two_to_the_31():
@@ -162,18 +163,19 @@ def test_lengths_past_two_to_the_31():
     assert raised.value.index == n - 2
 
 
-# ------------------------------------------------------------------------------------------------------------------- sums
+# ----------------------------------------------------------------------------------------------------------------- sums
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_error_of_long_sums(dtype):
-    """Against the exact sum: that of the elements of one vector's lane in a block, however long the array is."""
+    """Compares with the exact sum. The error is that of the elements of one vector lane in a block, whatever the
+    array's length."""
     n = 2**25
-    bound = 1100 * np.finfo(dtype).eps  # about the bound that the rungs state; one after the other it is 10,000 times that
+    bound = 1100 * np.finfo(dtype).eps  # about the bound that the rungs state; a plain loop has 10,000 times this error
     for x in (np.ones(n, dtype), np.full(n, 0.1, dtype), np.random.default_rng(4).random(n).astype(dtype)):
         exact = math.fsum(x)
         assert abs(float(upsweep.reduce(x)) - exact) <= bound * exact
         sums = upsweep.cumulative_sum(x)
         assert abs(float(sums[-1]) - exact) <= bound * exact
-        assert np.all(np.diff(sums[:: 2**10]) > 0)  # none is stuck
+        assert np.all(np.diff(sums[:: 2**10]) > 0)  # no sum stops growing
     assert upsweep.reduce(np.ones(n, dtype)) == n

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_notebook.py: docs/upsweep.ipynb runs as it is written, and what it shows is stored in it.
+# tests/python/test_notebook.py: docs/upsweep.ipynb must run unchanged, and its stored outputs must be correct.
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "upsweep.ipynb"
 @pytest.fixture
 def notebook():
     if not NOTEBOOK.exists():
-        pytest.skip("no docs beside the tests")
+        pytest.skip("the docs are not next to the tests")
     return nbformat.read(NOTEBOOK, as_version=4)
 
 
@@ -22,7 +22,7 @@ def cells(notebook):
 
 
 def kinds(cell):
-    """What the cell shows: tables and plots by their types, text by its stream."""
+    """Returns the cell's outputs: tables and plots by their types, text by its stream."""
     return [output.get("name") or sorted(output.data) for output in cell.outputs]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_options.py: blocks of options: whose they are, what leaves them, what they refuse; and cumulative sums as
+# tests/python/test_options.py: blocks of options: where they apply, how they end, what they refuse. Cumulative sums as
 # functions: pickled, inspected, called in every way.
 import asyncio
 import contextvars
@@ -15,12 +15,12 @@ import pytest
 import upsweep
 from upsweep import _options
 
-FULL = np.array([2**62, 2**62])  # whose sum does not fit int64
+FULL = np.array([2**62, 2**62])  # their sum does not fit int64
 CUMULATIVE = [upsweep.cumulative_sum, upsweep.cumulative_prod]
 
 
 def wraps():
-    """Whether calls here run with overflow="wrap": by two ways to the option."""
+    """Whether calls run with overflow="wrap", tested with two functions."""
     results = []
     for function in (upsweep.cumulative_sum, upsweep.scan):
         try:
@@ -35,7 +35,7 @@ def wraps():
 
 @pytest.mark.parametrize("function", [*CUMULATIVE, upsweep.scan, upsweep.reduce])
 def test_a_context_that_was_copied_in_a_block_keeps_its_options(function):
-    with upsweep.options(rung="cpu.columns"):  # of other problems
+    with upsweep.options(rung="cpu.columns"):  # a rung of other problems
         context = contextvars.copy_context()
     with pytest.raises(NotImplementedError, match="cpu.columns"):
         context.run(function, np.array([1, 2]))
@@ -172,7 +172,7 @@ def test_integers_of_numpy():
         assert np.array_equal(upsweep.scan(np.array([1, 2])), [1, 3])
 
 
-# ---------------------------------------------------------------------------------------------------- cumulative sums, products
+# -------------------------------------------------------------------------------------------- cumulative sums, products
 
 
 @pytest.mark.parametrize("function", CUMULATIVE)

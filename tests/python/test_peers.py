@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_peers.py: `python -m upsweep_report.peers`: what is measured, what is refused, and wrong answers.
+# tests/python/test_peers.py: `python -m upsweep_report.peers`: what it measures, what it refuses, and wrong answers.
 import importlib.machinery
 import importlib.util
 import json
@@ -30,23 +30,23 @@ def run(tmp_path, *arguments):
 
 
 def without(monkeypatch, *libraries):
-    """As if these were not installed."""
+    """Makes these libraries appear not to be installed."""
     find = bench.importlib.util.find_spec
     monkeypatch.setattr(bench.importlib.util, "find_spec", lambda name: None if name in libraries else find(name))
 
 
 def with_peer(monkeypatch, problem, make):
-    """A peer more, of numpy."""
+    """Adds another peer, of numpy."""
     extra = calls.Call(problem, "numpy", "numpy.other", "", ("cpu",), False, make, calls.plain)
     monkeypatch.setattr(bench, "CALLS", [*bench.CALLS, extra])
 
 
-# -------------------------------------------------------------------------------------------------------- what is measured
+# ----------------------------------------------------------------------------------------------------- what is measured
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """Every problem on few elements."""
+    """Measures every problem on few elements."""
     folder = tmp_path_factory.mktemp("peers")
     code, found = run(folder, "--sizes", "1,700")
     assert code == 0
@@ -66,7 +66,7 @@ def test_every_call_is_verified_or_says_why_not(measured):
         assert row.seconds > 0 and len(row.samples) >= 3 and row.limit > 0
         fills_no_bitmap = (row.problem, row.rung) == ("subset-sum", "upsweep")
         assert row.of_limit is None if fills_no_bitmap else row.of_limit > 0
-    assert not [each for each in path.parent.iterdir() if each != path], "nothing is left beside it"
+    assert not [each for each in path.parent.iterdir() if each != path], "no other file may be left"
     for row in found["rows"]:
         assert row["kind"] == ("api" if row["rung"] == "upsweep" else "library") and row["idea"]
     numpy = {row.problem for row in read.rows if row.rung.startswith("numpy.")}
@@ -75,7 +75,7 @@ def test_every_call_is_verified_or_says_why_not(measured):
 
 @pytest.mark.long
 def test_every_problem_has_upsweep_s_own_row_beside_the_others(measured):
-    """In each place where a peer was timed, so that no chart has other libraries alone."""
+    """In each place where a peer was timed, so that no chart contains only other libraries."""
     rows = [row for row in results.load(measured[0]).rows if row.seconds]
     peers = {(row.problem, row.study, row.type, row.input, row.n) for row in rows if row.kind == "library"}
     own = {(row.problem, row.study, row.type, row.input, row.n) for row in rows if row.kind == "api"}
@@ -86,7 +86,7 @@ def test_every_problem_has_upsweep_s_own_row_beside_the_others(measured):
 
 @pytest.mark.parametrize("problem", cases.PROBLEMS.values(), ids=lambda problem: problem.name)
 def test_inputs_are_called_as_the_ladder_calls_them(problem):
-    """Or peers would be in charts of their own."""
+    """Otherwise peers would be in separate charts."""
     kept = {row.input for each in results.recorded() for row in each.rows if row.problem == problem.name and row.kind != "api"}
     study = problem.studies[0]
     n = study.sizes[0] if problem.name == "subset-sum" else 1000
@@ -126,7 +126,7 @@ def test_the_report_draws_them_with_other_results(measured, tmp_path):
         assert rung in text
 
 
-# ------------------------------------------------------------------------------------------------------------ what is wrong
+# -------------------------------------------------------------------------------------------------------- what is wrong
 
 
 def test_a_wrong_answer_is_a_failure_and_not_timed(tmp_path, monkeypatch, capsys):
@@ -140,7 +140,7 @@ def test_a_wrong_answer_is_a_failure_and_not_timed(tmp_path, monkeypatch, capsys
     assert code == 1 and "1 wrong" in capsys.readouterr().out
     rows = {row["rung"]: row for row in found["rows"]}
     wrong = rows["numpy.other"]
-    assert (wrong["status"], wrong["reason"]) == ("failed", "other than upsweep's from index 37")
+    assert (wrong["status"], wrong["reason"]) == ("failed", "differs from upsweep's at index 37")
     assert wrong["median_s"] is None and wrong["samples_s"] == [] and wrong["gbps"] is None
     assert rows["numpy.cumsum"]["status"] == "verified"
     assert next(row for row in results.load(tmp_path / "peers.json").rows if row.rung == "numpy.other").seconds is None
@@ -197,7 +197,7 @@ def test_what_would_take_too_long_is_not_begun(tmp_path, monkeypatch):
     code, found = run(tmp_path, "scan", "--sizes", "100000", "--max-seconds", "0.05")
     row = next(row for row in found["rows"] if row["rung"] == "numpy.other")
     assert code == 0 and row["status"] == "skipped" and set(begun) == {1000}
-    assert float(row["reason"].removeprefix("estimated ").split()[0]) >= 0.1  # more where others use the cores
+    assert float(row["reason"].removeprefix("estimated ").split()[0]) >= 0.1  # more if other processes use the cores
 
 
 def test_a_case_that_does_not_fit_is_a_failure_of_its_cell(tmp_path, capsys):
@@ -207,13 +207,13 @@ def test_a_case_that_does_not_fit_is_a_failure_of_its_cell(tmp_path, capsys):
     assert {row["n"] for row in found["rows"]} == {100}
 
 
-# ---------------------------------------------------------------------------------------------------------- what is refused
+# ------------------------------------------------------------------------------------------------------ what is refused
 
 
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["scann"], "no problem 'scann'"),
+        (["scann"], "unknown problem 'scann'"),
         (["--sizes", "0"], "lengths such as"),
         (["--sizes", "2^x"], "lengths such as"),
         (["--sizes", "1.5"], "lengths such as"),
@@ -223,7 +223,7 @@ def test_a_case_that_does_not_fit_is_a_failure_of_its_cell(tmp_path, capsys):
 def test_what_cannot_be_measured_is_refused(tmp_path, capsys, arguments, said):
     try:
         code, _ = run(tmp_path, *arguments)
-    except SystemExit as stopped:  # argparse's
+    except SystemExit as stopped:  # from argparse
         code = stopped.code
     assert code == 2 and said in capsys.readouterr().err and not list(tmp_path.iterdir())
 
@@ -241,16 +241,16 @@ def test_a_file_that_cannot_be_written_is_known_before_anything_is_measured(tmp_
 
 
 def test_numpy_alone_is_enough():
-    """Nothing else is imported before it is measured."""
+    """Other libraries are not imported before they are measured."""
     code = "import sys, upsweep_report.peers.bench; print([n for n in ('polars', 'torch', 'duckdb', 'awkward', 'pandas') if n in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-# ----------------------------------------------------------------------------------------------------------------- on a GPU
+# ------------------------------------------------------------------------------------------------------------- on a GPU
 
 
 class Event:
-    """As CuPy's, by the host's clock."""
+    """Replaces CuPy's event, with the host's clock."""
 
     def record(self):
         self.at = time.perf_counter()
@@ -261,7 +261,7 @@ class Event:
 
 @pytest.fixture
 def stand_in(monkeypatch):
-    """NumPy in CuPy's place, and a GPU that upsweep says is there."""
+    """NumPy replaces CuPy, and upsweep reports a GPU."""
     cupy = ModuleType("cupy")
     cupy.__dict__.update({name: getattr(np, name) for name in np.__all__ if not name.startswith("__")})
     cupy.__spec__ = importlib.machinery.ModuleSpec("cupy", None)
@@ -304,7 +304,7 @@ def test_on_a_cpu_and_a_gpu(tmp_path, stand_in):
     assert {("cpu", "numpy.cumsum"), ("A GPU", "cupy.cumsum"), ("cpu", "upsweep"), ("A GPU", "upsweep")} <= places
 
 
-# -------------------------------------------------------------------------------------------------------- data and samples
+# ----------------------------------------------------------------------------------------------------- data and samples
 
 
 @pytest.mark.parametrize("pattern", ["poisson", *cases.PATTERNS])
@@ -318,13 +318,13 @@ def test_lists_hold_all_elements(pattern, elements):
 
 @pytest.mark.parametrize("problem", LISTS)
 def test_bytes_are_those_of_the_ladder(problem):
-    """Of the same lists: of three elements each, which the ladder makes too."""
+    """Uses the same lists as the ladder: three elements each."""
     (case, *_) = cases.PROBLEMS[problem].cases(
         "int64" if problem in ("broadcast", "combinations") else "float64", 3000, "fixed3"
     )
     types = [] if problem in ("broadcast", "combinations") else ["float64"]
     rows = upsweep.ladder(problem, sizes=[3000], types=types, settings={"lists": "fixed3"}, max_seconds=0.1)
-    if problem == "select":  # the kept half is another
+    if problem == "select":  # the kept half differs
         assert case.bytes == pytest.approx(rows[0]["bytes"], rel=0.02)
     else:
         assert case.bytes == rows[0]["bytes"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_plain.py: calls that C++ does alone, against the functions in Python: the same results, and the same errors.
+# tests/python/test_plain.py: calls that C++ handles completely must give the same results and errors as the functions
+# in Python.
 import copy
 import inspect
 import pickle
@@ -24,7 +25,7 @@ def in_python(*arguments, **named):
 
 
 def alone(function):
-    """The function's plain case, with nothing behind it."""
+    """Returns the function's plain case, without the general case after it."""
 
     def general(*arguments, **named):
         return in_python(*arguments, **named)
@@ -34,7 +35,7 @@ def alone(function):
 
 
 def outcome(function, arguments, named):
-    """The result, or the error, as something that is compared."""
+    """Returns the result, or the error, in a form that can be compared."""
     try:
         with np.errstate(all="ignore"):
             result = function(*arguments, **named)
@@ -195,7 +196,7 @@ def test_lists_of_one_size(size):
 
 
 def test_errors():
-    """They are those of the functions in Python, which are asked once more."""
+    """Errors come from the functions in Python, which are called again."""
     x, full = np.arange(10), np.full(3, 2**62)
     back, keys, two = np.array([0, 5, 3]), np.array([1, 2, 2]), np.array([0, 1, 3])
 
@@ -293,7 +294,7 @@ def test_calls_that_are_not_plain():
 
 
 def layouts(x):
-    """The same elements in other memory, and whether functions see them as the array itself."""
+    """The same elements in other memory layouts, and whether functions read them in place."""
     wide = np.repeat(x, 2)
     odd = np.empty(x.nbytes + 1, np.uint8)[1:].view(x.dtype)
     odd[...] = x
@@ -403,7 +404,8 @@ def test_named_arguments():
 
 
 def outs(function, *given, **named):
-    """The call with results of its own, and into arrays: of the right length, and longer ones where these are cut."""
+    """Tests the call with new results, and with output arrays: of the right length, and longer ones if these are
+    shortened."""
     expected = function.__wrapped__(*given, **named)
     is_tuple = isinstance(expected, tuple)
     for more in (0, 3):
@@ -444,7 +446,7 @@ def test_out():
 
 
 def test_references():
-    """Calls keep nothing of their arguments, and results nothing but their own memory."""
+    """Calls keep no references to their arguments, and results only to their own memory."""
     x, out, initial, lists = np.arange(10), np.empty(10, np.int64), 2.5e10, [0, 3, 10]
     calls = [
         lambda: upsweep.scan(x, out=out), lambda: upsweep.scan(x[::2], axis=0, dtype="float64", initial=initial),
@@ -461,7 +463,7 @@ def test_references():
 
 
 def any_array(made):
-    """Sorted or not, of any type and layout; at times with negative or huge elements."""
+    """Sorted or not, of any type and layout; sometimes with negative or huge elements."""
     n = made.choice([0, 1, 2, 3, 5, 8, 8, 8, 64])
     array = np.array([made.randint(0, 8) for _ in range(n)]) * made.choice([1] * 20 + [2**60]) - made.choice([0] * 10 + [3])
     array = np.sort(array) if made.random() < 0.5 else array

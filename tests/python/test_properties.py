@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_properties.py: arrays of any shape, strides, byte order and alignment, computed with as NumPy computes.
+# tests/python/test_properties.py: arrays of any shape, strides, byte order and alignment: results must equal NumPy's.
 import numpy as np
 import pytest
 import upsweep
@@ -15,12 +15,12 @@ IDENTITIES = {"add": 0, "mul": 1}
 
 
 def laid_out(draw, shape, dtype):
-    """An array of that shape and type, uninitialised, that lies in memory in one of many ways."""
+    """Makes an uninitialized array of this shape and type, in one of many memory layouts."""
     steps = draw(st.tuples(*[st.sampled_from([1, 1, 2, -1, -3]) for _ in shape]))
     order = draw(st.permutations(range(len(shape))))
     extents = [n * abs(step) for n, step in zip(shape, steps)]
     size = int(np.prod(extents)) * np.dtype(dtype).itemsize
-    shift = draw(st.sampled_from([0, 0, 1, 8]))  # by 1: not aligned
+    shift = draw(st.sampled_from([0, 0, 1, 8]))  # 1: not aligned
     memory = np.zeros(size + shift, np.uint8)[shift:].view(dtype)
     inner = memory.reshape([extents[axis] for axis in order]).transpose(np.argsort(order))
     return inner[tuple(slice(None, None, step) for step in steps)]
@@ -79,7 +79,7 @@ def test_scans_and_reductions(x, op, data):
 
 @given(arrays(["int64", "float64"]), st.integers(-3, 3), st.data())
 def test_outputs_that_overlap_the_input(x, shift, data):
-    """The input is an earlier or later part of the memory that the result goes to."""
+    """The input is an earlier or later part of the memory that the result is written to."""
     length = x.size
     memory = np.zeros(length + 6, x.dtype.newbyteorder("="))
     source, out = memory[3 : 3 + length], memory[3 + shift : 3 + shift + length]

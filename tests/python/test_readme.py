@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_readme.py: the Python examples of the README, docs/python.md and docs/dask.md do what their comments say.
+# tests/python/test_readme.py: the Python examples of the README, docs/python.md and docs/dask.md give the results in
+# their comments.
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize(("page", "results"), [("README.md", 4), ("docs/python.md", 18), ("docs/dask.md", 6)])
 def test_examples(page, results):
     if not (ROOT / page).exists():
-        pytest.skip(f"no {page} beside the tests")
+        pytest.skip(f"{page} is not next to the tests")
     names, found, missing = {}, 0, []
     for block in blocks((ROOT / page).read_text()):
         try:
@@ -19,5 +20,5 @@ def test_examples(page, results):
         except ImportError as error:
             missing.append(str(error))
     if missing:
-        pytest.skip(f"the rest was run; of some examples: {'; '.join(missing)}")
+        pytest.skip(f"some examples were not run: {'; '.join(missing)}")
     assert found == results

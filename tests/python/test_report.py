@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_report.py: the report: what it refuses, what is in it, and how a browser shows it.
+# tests/python/test_report.py: the report: what it refuses, its contents, and how a browser shows it.
 import html.parser
 import itertools
 import json
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 SIZES = (1024, 16384, 262144)
 SEVEN = "Figure 7: parallel on the GPU, and the CPU"
 SPAN = '{"what": "send", "stream": 0, "begin_s": 2, "end_s": 1}'
-PUBLISHED = 14  # figures of documents, without those that only a GPU gives
+PUBLISHED = 14  # figures of documents, without those that need results of a GPU
 
 
 def made_row(problem, rung, n, threads=2, study="sizes", **other):
@@ -73,16 +73,16 @@ def report(made, tmp_path):
     "spoil, message",
     [
         (lambda text: text[:-500], "truncated"),
-        (lambda text: "[]", "no results"),
+        (lambda text: "[]", "not a results file"),
         (lambda text: '{"schema": 1, "rows": []}', "it has no rows"),
         (lambda text: '{"schema": 1, "machine": {}, "problem": "scan", "rows": [], "groups": []}', "of `upsweep ladder`"),
-        (lambda text: text.replace('"problem": "segmented-reduce"', '"problem": "<sorting>"'), "no problem '<sorting>'"),
+        (lambda text: text.replace('"problem": "segmented-reduce"', '"problem": "<sorting>"'), "unknown problem '<sorting>'"),
         (lambda text: text.replace('"schema": 1', '"schema": 2', 1), "schema 2"),
-        (lambda text: text.replace('"rung"', '"ladder"'), "without what it must have"),
-        (lambda text: text.replace('"machine"', '"maschine"'), "without what it must have"),
-        (lambda text: text.replace('"speedup": 3.0', '"speedup": NaN', 1), "NaN is no number"),
-        (lambda text: text.replace('"bytes": 8192.0', '"bytes": Infinity', 1), "Infinity is no number"),
-        (lambda text: text.replace('"speedup": 3.0', '"speedup": 1e400', 1), "1e400 is no number"),
+        (lambda text: text.replace('"rung"', '"ladder"'), "lacks required fields"),
+        (lambda text: text.replace('"machine"', '"maschine"'), "lacks required fields"),
+        (lambda text: text.replace('"speedup": 3.0', '"speedup": NaN', 1), "NaN is not a number"),
+        (lambda text: text.replace('"bytes": 8192.0', '"bytes": Infinity', 1), "Infinity is not a number"),
+        (lambda text: text.replace('"speedup": 3.0', '"speedup": 1e400', 1), "1e400 is not a number"),
         (lambda text: text.replace('"speedup": 3.0', '"speedup": 3.0, "timeline": [{"what": "send"}]', 1), "stream"),
         (lambda text: text.replace('"schema": 1', '"schema": 1, "links": [{"allocation_s": 1}]', 1), "to_device_pageable_s"),
         (lambda text: text.replace('"copy_gbps": 20.0', '"copy_gbps": 1' + "0" * 400, 1), "too large"),
@@ -100,8 +100,8 @@ def report(made, tmp_path):
         (lambda text: text.replace('"bytes": 8192.0', '"bytes": 8192.0, "kernels": 0', 1), "kernels is 0"),
         (lambda text: text.replace('"bytes": 8192.0', '"bytes": 8192.0, "timeline": [' + SPAN + "]", 1), "from 2 to 1"),
         (lambda text: text.replace('"simd": "avx2"', '"simd": "avx2", "gpus": [{}]'), "name"),
-        (lambda text: "[" * 100000, "no JSON"),
-        (lambda text: '{"schema": ' + "1" * 5000 + "}", "no JSON"),
+        (lambda text: "[" * 100000, "not valid JSON"),
+        (lambda text: '{"schema": ' + "1" * 5000 + "}", "not valid JSON"),
     ],
 )
 def test_what_are_no_results_is_refused(made, tmp_path, capsys, spoil, message):
@@ -110,7 +110,7 @@ def test_what_are_no_results_is_refused(made, tmp_path, capsys, spoil, message):
     assert main([str(path), "-o", str(tmp_path / "report.html")]) == 1
     said = capsys.readouterr().err
     assert message in said and "results.json" in said and said.count("\n") == 1
-    assert [each.name for each in tmp_path.iterdir()] == ["results.json"], "nothing half-written is left"
+    assert [each.name for each in tmp_path.iterdir()] == ["results.json"], "no incomplete file may be left"
 
 
 def test_files_that_cannot_be_read_or_written(made, tmp_path, capsys):
@@ -227,10 +227,10 @@ def test_documents_are_beside_what_was_measured(made, tmp_path):
     eight = charts["Figure 8: Thrust, and Hillis–Steele by hand"]
     assert (
         "between 0.05 and 3.97 times." in eight.text
-        and "up to 20,010 lists by hand takes 1.30 times" in eight.text
+        and "Up to 20,010 lists the scan by hand takes 1.30 times" in eight.text
         and "1.50 times Thrust's time." in eight.text
     )
-    assert "above 242,010, 8.7 times less at 599,010; of 10 lists it takes 237 times as long" in charts[SEVEN].text
+    assert "above 242,010, 8.7 times less at 599,010. For 10 lists it takes 237 times as long" in charts[SEVEN].text
     assert "0.3 times at 1,000,000, 2.2 times at 10,000,000, 1.5 times at 100,000,000" in charts["Scans by length"].text
     (figure,) = eight.choices.values()
     assert [line["name"] for line in figure["data"] if line["name"].endswith("here")] == [
@@ -263,10 +263,10 @@ def test_tables_have_what_was_published():
     assert column_of(sums, "published on", "")[:2] == ["Xeon Platinum 8260M", "Tesla V100-SXM2"]
     selected = table_of("SELECT SUM")
     copies = column_of(selected, "copies", "GeForce 9500 GT, i5-750, published")
-    assert copies[:3] == [None, pytest.approx(0.046335), pytest.approx(0.02408)], "what was not published is missing, not 0"
+    assert copies[:3] == [None, pytest.approx(0.046335), pytest.approx(0.02408)], "unpublished values are missing, not 0"
     counters = table_of("Counters")
     assert column_of(counters, "figure", "GeForce 9500 GT, i5-750, published")[:2] == [6223004, 993635]
-    assert column_of(counters, "counted by ncu", "NVIDIA H200")[:4] == [3919517, 34270, 16144963, 10448314]
+    assert column_of(counters, "ncu count", "NVIDIA H200")[:4] == [3919517, 34270, 16144963, 10448314]
     assert [column.place for column in table_of("Predicted and measured speed-ups").columns] == ["", "", "predicted"]
 
 
@@ -347,7 +347,7 @@ def test_pinned_memory_is_the_last_variant(made, tmp_path):
 
 
 def test_speedup_is_over_the_first_rung_or_not_drawn(made, tmp_path):
-    """At 2^18 the first rung was skipped: what bench then compares with is a later one."""
+    """At 2^18 the first rung was skipped: there, bench compares with a later rung."""
     rows = [made_row("scan", rung, n) for n in SIZES for rung in ("cpu.serial", "cpu.chained")]
     rows[-2].update(status="skipped", reason="estimated 71 s", median_s=None)
     peers = [made_row("scan", "numpy.cumsum", n, kind="library") for n in SIZES]
@@ -374,7 +374,7 @@ def test_a_problem_without_a_study_of_lengths_has_bars_for_each_instance(made, t
 
 
 def test_a_rung_that_was_measured_twice_has_one_bar(made, tmp_path):
-    """Two bars of one name would be drawn on top of each other, as long as both."""
+    """Two bars with the same name would be drawn on top of each other, with their lengths added."""
     rows = [made_row("subset-sum", "cpu.bits", 10, study="aubanel2021", median_s=seconds) for seconds in (0.5, 0.25)]
     (figure,) = figures.charts(results_of(tmp_path, made, rows).rows)[0].choices.values()
     assert (figure["data"][0]["y"], figure["data"][0]["x"]) == (["cpu.bits"], [0.25])
@@ -402,13 +402,13 @@ def test_keys_of_one_length_are_bars(made, tmp_path):
 
 
 def kept_results():
-    """What was measured of ladders and is kept: with the package, and with the guide."""
+    """Results of ladders that are stored: with the package, and with the guide."""
     return [*results.recorded(), *(results.load(path) for path in sorted((ROOT / "docs/results").glob("*.json")))]
 
 
 @pytest.mark.parametrize("kept", kept_results(), ids=lambda kept: Path(kept.path).stem)
 def test_every_study_is_drawn(kept):
-    """Without its rows the figures are others."""
+    """Without its rows the figures differ."""
 
     def drawn(rows, problem):
         own = figures.charts([row for row in rows if row.problem == problem])
@@ -416,7 +416,7 @@ def test_every_study_is_drawn(kept):
 
     for problem, study in dict.fromkeys((row.problem, row.study) for row in kept.rows):
         if study == "threads" and len({row.threads for row in kept.rows if row.study == study}) < 3:
-            continue  # one thread of rungs that have one, and as many as there were: nothing scales
+            continue  # one thread for rungs with one thread, and all threads for the others: nothing scales
         others = [row for row in kept.rows if (row.problem, row.study) != (problem, study)]
         assert drawn(kept.rows, problem) != drawn(others, problem), (problem, study)
 
@@ -432,7 +432,7 @@ def test_every_rung_has_a_card_and_code():
     assert cards["scan"]["cpu.simd"]["Idea"] != cards["scan"]["cpu.serial"]["Idea"]
 
 
-@pytest.mark.skipif(not (ROOT / "python/report/cards.py").exists(), reason="cards.py is not beside the tests")
+@pytest.mark.skipif(not (ROOT / "python/report/cards.py").exists(), reason="cards.py is not next to the tests")
 def test_a_card_that_lacks_a_paragraph_ends_the_build(tmp_path):
     rung = tmp_path / "src/problems/dense/scan/cpu_trial.cpp"
     rung.parent.mkdir(parents=True)
@@ -449,7 +449,7 @@ def test_a_card_that_lacks_a_paragraph_ends_the_build(tmp_path):
 
 
 def test_documents_are_drawn_of_machines_that_measured_them(made, tmp_path):
-    """A machine that measured something else is no choice; where none did, what was published is."""
+    """A machine with other measurements is not a choice. Without any measurements, the published results are shown."""
     rows = [made_row("offsets", "cuda.thrust", 10, study="das2020", device="A GPU"), made_row("reduce", "cpu.serial", 1024)]
     charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows[1:])])}
     assert list(charts[SEVEN].choices) == ["what was published"]
@@ -514,7 +514,7 @@ def test_a_rung_is_on_the_roofline_at_its_intensity(made, tmp_path):
     rows.append(made_row("scan", "cpu.chained", 1 << 30, 4, "threads"))
     figure = roofline_of(tmp_path, made, rows)
     roof, points = figure["data"]
-    assert points["x"] == [1 / 8, 1 / 16], "of each type its longest, and no study of threads"
+    assert points["x"] == [1 / 8, 1 / 16], "only the longest input of each type, and no study of threads"
     assert points["y"] == pytest.approx([SIZES[-1] / rows[2]["median_s"], 1024 / rows[3]["median_s"]])
     rate = rows[2]["bytes"] / rows[2]["median_s"] / 0.5
     assert roof["y"] == pytest.approx([rate * x for x in roof["x"]]) and roof["x"][0] < 1 / 16 < 1 / 8 < roof["x"][1]
@@ -551,7 +551,7 @@ def test_what_was_sent_over_the_link_is_on_no_roofline(made, tmp_path):
 
 
 def test_the_fastest_of_each_problem_is_under_one_roof(made, tmp_path):
-    """A subset sum's bytes are those of all its items; the copy beside it is of one bitmap, in a cache."""
+    """A subset sum's bytes are those of all its items. It is compared with a copy of one bitmap, in a cache."""
     rows = [
         made_row(problem, rung, n) for problem in ("scan", "reduce") for rung in ("cpu.serial", "cpu.chained") for n in SIZES
     ]
@@ -564,7 +564,7 @@ def test_the_fastest_of_each_problem_is_under_one_roof(made, tmp_path):
 
 
 def test_every_recorded_problem_is_under_the_roof():
-    """What rows state is enough."""
+    """The rows' own data must be sufficient."""
     rows = [row for each in results.recorded() for row in each.rows]
     drawn = {point["name"] for figure in figures.roofline_of_all(rows).choices.values() for point in figure["data"]}
     assert {row.problem for row in rows} <= drawn
@@ -586,7 +586,7 @@ def test_a_page_says_why_it_has_no_chart_of_scaling(made, tmp_path):
 
 
 def test_many_threads_are_kept():
-    """A machine of two threads shows beside its own how a ladder scales."""
+    """A machine with two threads also shows how a ladder scales on a larger machine."""
     rows = [
         row
         for each in results.recorded()
@@ -617,17 +617,17 @@ def test_the_tutorial_s_plot_says_how_long_its_scans_are(made, tmp_path):
 
 
 def test_variants_are_in_the_document_s_order(made, tmp_path):
-    """Of the first one nothing was published where the kernel is drawn."""
+    """For the first variant nothing was published in the chart of kernels."""
     rows = [made_row("filtered-sum", rung, 6001215, study="balkesen2012") for rung in ("cpu.serial", "cuda.select")]
     charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows)])}
     (kernel,) = charts["SELECT SUM, kernel and host's sum"].choices.values()
     assert kernel["data"][0]["y"][0] == "simpleselect" and kernel["data"][1]["y"] == ["cpu_only", "simpleselect"]
     order = kernel["layout"]["yaxis"]["categoryarray"]
-    assert order[:2] == ["cpu_only", "simpleselect"] and "pinned" not in order, "what nobody measured leaves no gap"
+    assert order[:2] == ["cpu_only", "simpleselect"] and "pinned" not in order, "variants that were not measured leave no gap"
 
 
 def test_what_the_limit_is_said_to_be():
-    """Of filtered-sum alone it is a read."""
+    """Only for filtered-sum, the limit is a read."""
     compared = {row.problem for each in results.recorded() for row in each.rows if row.details.get("fraction_of_read")}
     copied = {row.problem for each in results.recorded() for row in each.rows if row.details.get("fraction_of_copy")}
     assert compared == {"filtered-sum"} and "reduce" in copied
@@ -668,13 +668,13 @@ def test_every_rung_that_is_not_a_library_s_has_a_drawing():
     for problem, rung in drawings.drawn():
         drawn = drawings.drawing(problem, rung)
         assert drawn["steps"] and json.loads(json.dumps(drawn))["threads"] == drawn["threads"]
-    assert drawings.drawing("scan", "cpu.std_par") is None, "what a library does inside is its own"
+    assert drawings.drawing("scan", "cpu.std_par") is None, "a library's internal steps are not drawn"
     for title, problem, rung in documents.DRAWINGS:
         assert drawings.drawing(problem, rung)["steps"], title
 
 
 def test_no_two_rungs_share_a_drawing_but_those_that_are_named_together():
-    """A model's steps are those of one algorithm: rungs that have the same ones are one entry."""
+    """A model's steps are those of one algorithm: rungs with the same steps must be one entry."""
     for name, problem in problems.PROBLEMS.items():
         seen = {}
         for rungs in problem.models:
@@ -706,7 +706,7 @@ def test_the_page_needs_nothing_beside_itself(report):
 
 
 def test_names_in_results_are_text_and_nothing_else(made, tmp_path):
-    """In a script `<!--<script>` would hide its end, and with it the page."""
+    """In a script, `<!--<script>` would hide its end, and with it the page."""
     bad = "<!--<script>\"'><img src=x onerror=alert(1)></script>"
     for row in made["rows"]:
         row.update(type=bad, input=bad, reason=bad, device=bad)
@@ -801,7 +801,7 @@ def test_a_browser_shows_it(report, width, scheme):
     text = report.read_text()
     figures_in_it = text.count("<figure ")
     report.write_text(text.replace("</body>", PROBE))
-    frame = report.with_name("frame.html")  # a window is at least 500 wide
+    frame = report.with_name("frame.html")  # a window has a width of at least 500
     frame.write_text(FRAME.format(width=width))
     done = subprocess.run(
         ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
@@ -816,15 +816,15 @@ def test_a_browser_shows_it(report, width, scheme):
     assert found["figures"] == figures_in_it >= 9 + PUBLISHED and found["seen"] > 0 and found["undrawn"] == 0, found
     assert found["steps"] and all(re.fullmatch(r"(\d+) of \1", str(step)) for step in found["steps"]), found
     assert found["ascending"] == sorted(found["ascending"]) and found["descending"] == sorted(found["ascending"], reverse=True)
-    assert found["uploads"] == 0, "nothing leaves the page"
+    assert found["uploads"] == 0, "the page must not send data"
     for values in found["missing"]:
-        assert [value != "" for value in values] == [True] * 3 + [False] * 6, "what is missing is last, whichever way"
+        assert [value != "" for value in values] == [True] * 3 + [False] * 6, "missing values are last, in either order"
     numbers = [[float(value) for value in values if value] for values in found["missing"]]
-    assert numbers[0] == sorted(numbers[0]) == numbers[1][::-1], "sorted by a key, too"
+    assert numbers[0] == sorted(numbers[0]) == numbers[1][::-1], "also sorted by a key"
     assert found["copied"][0].split("\t")[:2] == ["elements", "on the GPU, GTX 1080, published (s)"]
     assert [float(value) for value in found["copied"][1].split("\t")[:2]] == [1, pytest.approx(1.37e-6)]
     assert (found["colour"] == "rgb(230, 237, 243)") == (scheme == "dark")
-    assert found["covered"] == [], "no legend lies on a label"
+    assert found["covered"] == [], "a legend must not cover a label"
     assert len(found["keys"]) == len(found["steps"]) and any("Ring" in key for key in found["keys"])
     assert all(15 <= height <= 40 for height in found["letters"]), "cells of 30, neither tiny nor huge"
     assert found["button"] == ["pause", "play", "pause"]

@@ -93,7 +93,7 @@ def test_products_of_integers_are_never_checked():
         lambda x, **given: upsweep.group_by(np.array([7, 7]), x, op="mul", **given)[1],
     ]
     for call in calls:
-        with pytest.raises(NotImplementedError, match="products of integers wrap"):
+        with pytest.raises(NotImplementedError, match="products of integers always wrap"):
             call(x, overflow="checked")
         assert np.ravel(call(x))[-1] == 0
         with upsweep.options(overflow="checked"):
@@ -111,7 +111,7 @@ def test_options_nest():
             upsweep.cumulative_sum(x)
     with pytest.raises(OverflowError):
         upsweep.cumulative_sum(x)
-    with upsweep.options(rung="cpu.columns"), pytest.raises(NotImplementedError, match="cpu.columns"):  # of other problems
+    with upsweep.options(rung="cpu.columns"), pytest.raises(NotImplementedError, match="cpu.columns"):  # not of scan
         upsweep.cumulative_sum(x)
 
 
@@ -127,7 +127,7 @@ def test_axes_of_large_arrays(axis, order):
     assert upsweep.cumulative_sum(x, axis=axis, out=x) is x
     assert np.array_equal(x, np.cumsum(before, axis))
     transposed = np.ascontiguousarray(before[:, :37, 0])
-    assert upsweep.cumulative_sum(transposed.T, axis=0, out=transposed) is transposed  # what is read is written to
+    assert upsweep.cumulative_sum(transposed.T, axis=0, out=transposed) is transposed  # the input is also the output
     assert np.array_equal(transposed, np.cumsum(before[:, :37, 0].T, 0))
 
 
@@ -150,7 +150,7 @@ def test_reductions(op, function, axis):
 
 def test_float32_sums_are_added_in_blocks():
     ones = np.ones(2**25, np.float32)
-    assert upsweep.cumulative_sum(ones)[-1] == 2**25  # one after the other would stop at 2**24
+    assert upsweep.cumulative_sum(ones)[-1] == 2**25  # adding one by one would stop at 2**24
     assert upsweep.reduce(ones) == 2**25
     x = np.random.default_rng(2).random(1_000_003, np.float32)
     exact = np.cumsum(x.astype(np.float64))
@@ -221,7 +221,7 @@ def test_offsets():
         upsweep.offsets([0, 1], [1])
 
 
-# ------------------------------------------------------------------------------------------------ what may be written, and how
+# ----------------------------------------------------------------------------------------- what may be written, and how
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_the_index_of_an_overflow_is_that_of_the_result(axis, order):
 def test_the_index_of_an_overflow_in_place(n):
     for at in (0, n // 2, n - 1):
         x = np.full((3, n), 1000)
-        x[1, at] = 2**63 - 1000 * min(n - 1, at + n // 3)  # where the sum is 2**63
+        x[1, at] = 2**63 - 1000 * min(n - 1, at + n // 3)  # the sum there is 2**63
         bad = [i for i, value in enumerate(np.cumsum(x[1].astype(object))) if value >= 2**63]
         for axis, values in ((1, x), (0, np.ascontiguousarray(x.T))):
             expected = n + bad[0] if axis else bad[0] * 3 + 1
@@ -367,7 +367,7 @@ def test_arguments_are_named_where_they_are_wrong():
         (lambda: upsweep.reduce(x, dtype="int64"), "dtype: float64 elements"),
         (lambda: upsweep.segmented_reduce(x[0], 1, dtype="int64"), "dtype: float64 elements"),
         (lambda: upsweep.offsets([1], [2], strict="no"), "strict"),
-        (lambda: upsweep.scan([[1], [2, 3]]), "x: no array"),
+        (lambda: upsweep.scan([[1], [2, 3]]), "x: cannot convert this list to an array"),
         (lambda: upsweep.scan([1, None]), "x: an array of Python objects"),
     ):
         with pytest.raises(TypeError, match=message):
@@ -444,7 +444,7 @@ def test_exclusive_scans_write_their_first_result_by_every_rung(rung, dtype):
                         try:
                             upsweep.scan(x, op=op, exclusive=exclusive, initial=initial, dtype=dtype, out=out)
                         except NotImplementedError:
-                            continue  # what the rung refuses
+                            continue  # the rung refuses this
                         assert np.array_equal(out, right), (rung, n, op, initial, exclusive)
 
 
@@ -460,5 +460,5 @@ def test_exclusive_scans_of_floats_by_every_rung(rung, dtype):
             try:
                 upsweep.scan(x, op=op, exclusive=True, out=out)
             except NotImplementedError:
-                continue  # what the rung refuses
+                continue  # the rung refuses this
             assert out[0] == identity and out[1] == 1, (rung, op)

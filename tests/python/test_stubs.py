@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_stubs.py: what type checkers, editors and help() see: stubs that fit the native modules, py.typed, signatures
-# and docstrings.
+# tests/python/test_stubs.py: the information that type checkers, editors and help() use: stubs that match the native
+# modules, py.typed, signatures and docstrings.
 import ast
 import doctest
 import inspect
@@ -15,7 +15,7 @@ FUNCTIONS = [getattr(upsweep, name) for name in upsweep.__all__ if name != "__ve
 
 
 def stub():
-    """Functions and classes by their names, and constants."""
+    """Returns functions and classes by their names, and constants."""
     nodes = ast.parse((FOLDER / "_core.pyi").read_text()).body
     return {
         getattr(node, "name", None) or node.target.id: node

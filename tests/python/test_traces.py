@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_traces.py: the models of algorithms that drawings are made of: right, in order, and free of races.
+# tests/python/test_traces.py: the models of algorithms that drawings are made of: they are correct, in order, and free
+# of races.
 import itertools
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ SCANS = [getattr(scans, name) for name in (
 
 
 def join(a, b):
-    """Associative, not commutative; and an error for what is not there yet."""
+    """An associative operator that is not commutative; raises an error for values that do not exist yet."""
     return a + b
 
 
@@ -44,7 +45,7 @@ def test_scans_are_right(scan, n):
     assert trace.final[:n] == list(itertools.accumulate(x))
     for step in trace.steps:
         assert step.text and all(0 <= move.thread < trace.threads for move in step.moves)
-    assert x == list(LETTERS[:n]), "the input is not written to"
+    assert x == list(LETTERS[:n]), "the input must not be written"
 
 
 def test_depth_and_work_are_those_of_the_algorithms():
@@ -58,7 +59,7 @@ def test_depth_and_work_are_those_of_the_algorithms():
     assert steps["hillis_steele"] == 4 and work["hillis_steele"] == 15 + 14 + 12 + 8
     assert steps["hillis_steele_in_place"] == 8 and work["hillis_steele_in_place"] == work["hillis_steele"]
     assert steps["blelloch"] == 7 and work["blelloch"] == 15 + 11
-    assert work["two_passes"] == 12 + 3 + 12, "scanned alone, the totals, and all but the first segment again"
+    assert work["two_passes"] == 12 + 3 + 12, "separate scans, the totals, and all parts except the first again"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_depth_and_work_are_those_of_the_algorithms():
 )
 @pytest.mark.parametrize("lengths", [[], [0], [4], [0, 0, 0], [3, 0, 4, 1, 0], [1] * 8, list(range(11))])
 def test_offsets_are_right(model, lengths):
-    starts = [100 - 7 * i for i in range(len(lengths))]  # lists anywhere
+    starts = [100 - 7 * i for i in range(len(lengths))]  # lists in any order
     trace = model(starts, [start + length for start, length in zip(starts, lengths, strict=True)])
     assert trace.final == [0, *itertools.accumulate(lengths)]
 
@@ -161,7 +162,7 @@ def test_one_kernel_folds_parts_and_then_the_sums_of_blocks(n):
     x = list(LETTERS[:n])
     for blocks, warps, lanes in ((2, 2, 2), (1, 2, 4), (4, 1, 4), (3, 2, 4)):
         assert sorted(folds.one_kernel(x, join, blocks, warps, lanes).final[0]) == x, (blocks, warps, lanes)
-    assert folds.one_kernel(x[:8], join, 2, 2, 4).final == ["".join(x[:8])], "a row for each warp: in order"
+    assert folds.one_kernel(x[:8], join, 2, 2, 4).final == ["".join(x[:8])], "a row for each warp, in order"
 
 
 def test_shuffles_come_once_however_long_the_parts_are():
@@ -230,12 +231,13 @@ def test_lists_are_folded_right_by_several_threads_each(lengths):
 
 
 def test_columns_have_no_loop_over_a_list():
-    """As many steps for a group as its longest list has columns, whatever the others; what is loaded may be of the next list."""
+    """A group has one step per column of its longest list, whatever the others. Loads may read elements of the next
+    list."""
     trace = lists.lists_by_columns([0, 4, 5, 6, 8], list(range(16)), int.__add__, threads=1)
     assert len(trace.steps) == 2 * (1 + 2) + 1
     assert [len(step.moves) for step in trace.steps] == [8 + 4, 4, 2, 8, 1, 1, 4]
     at_the_end = lists.lists_by_columns([0, 4, 5, 6, 8], list(range(8)), int.__add__, threads=1)
-    assert len(at_the_end.steps) == 8, "by the loop, as columns would be read past the content"
+    assert len(at_the_end.steps) == 8, "by the loop, because columns would be read past the content"
 
 
 def test_who_folds_a_list_depends_on_its_length():
@@ -246,7 +248,7 @@ def test_who_folds_a_list_depends_on_its_length():
             for array, at in move.sources:
                 if array == "x":
                     readers.setdefault(at, set()).add(move.thread)
-    assert [readers[i] for i in (0, 1, 2, 3)] == [{0}, {2}, {3}, {2}], "a lane, and then two"
+    assert [readers[i] for i in (0, 1, 2, 3)] == [{0}, {2}, {3}, {2}], "one lane, and then two"
     assert [readers[i] for i in range(4, 9)] == [{0}, {1}, {2}, {3}, {0}], "a warp"
     assert [readers[i] for i in range(9, 16)] == [{0}, {1}, {2}, {3}, {4}, {5}, {6}], "two blocks"
     alone = lists.lists_by_warps([0, 3, 6], list(range(6)), int.__add__, 4)
@@ -256,7 +258,7 @@ def test_who_folds_a_list_depends_on_its_length():
 def test_roles_of_a_block_work_at_the_same_time():
     trace = pipeline.lists_by_roles([0, 9, 10, 11, 12], list(range(12)), int.__add__)
     at_work = [{move.thread % 5 for move in step.moves} for step in trace.steps]
-    assert at_work[:3] == [{0}, {0, 1}, {1, 2, 3}], "the next share is searched and loaded while one is folded"
+    assert at_work[:3] == [{0}, {0, 1}, {1, 2, 3}], "the next work unit is searched and loaded while one is folded"
     loads = [move for step in trace.steps for move in step.moves if move.target[0] == "stage"]
     assert sorted(move.sources[0][1] for move in loads) == list(range(12)), "every element is read once"
     alone = pipeline.lists_by_roles([0, 40], list(range(40)), int.__add__, blocks=1, size=8)
@@ -309,7 +311,7 @@ def test_subset_sums_are_right(items, target):
 
     for word in (2, 4, 8):
         assert {total for total in found(sums.bits_by_threads(items, target, word), word) if total <= target} == expected
-        assert found(sums.bits(items, target, word), word) == expected, "and none past the target"
+        assert found(sums.bits(items, target, word), word) == expected, "and no sum above the target"
         assert found(sum_lists.enumerate_subsets(items, target, word), word) == expected
         for threads, block, together in itertools.product((1, 2, 3), (1, 2, 3), (1, 2, 4)):
             assert found(sums.bits_by_work_units(items, target, threads, word, block, together), word) == expected
@@ -349,12 +351,12 @@ def test_full_words_are_left_alone():
     simd = sums.bits_by_work_units([2, 2, 3, 3, 3, 3], 19)
     last_pass = [step for step in simd.steps if step.text.startswith("a pass of 3 and 3")][4:]
     assert {move.target[1] for step in last_pass for move in step.moves if move.target[0] == "sums"} == {0, 2, 3, 4}
-    assert [{move.thread for move in step.moves} for step in last_pass] == [{0, 1}] * 4, "a work unit each of what is left"
-    assert len(moves_to(simd, "halo")) > 2, "a halo is copied, and goes on with the items"
+    assert [{move.thread for move in step.moves} for step in last_pass] == [{0, 1}] * 4, "one work unit for each thread"
+    assert len(moves_to(simd, "halo")) > 2, "a halo is copied, and is then advanced with the items"
     assert all(move.thread == 1 for move in moves_to(simd, "halo"))
     fused = sums.bits_two_items([1, 2, 3, 4, 5, 6], 21)
     of_word_0 = [move for step in fused.steps for move in step.moves if move.target in (("sums", 0), ("other", 0))]
-    assert [move.sources for move in of_word_0] == [(), (("state", 0),)], "in the third pass it is not touched"
+    assert [move.sources for move in of_word_0] == [(), (("state", 0),)], "the third pass does not access it"
     bits = sums.bits([1, 2, 3, 4, 5, 6], 21)
     assert len(moves_to(fused, "sums")) + len(moves_to(fused, "other")) < len(moves_to(bits, "sums")) / 2
 
@@ -362,12 +364,12 @@ def test_full_words_are_left_alone():
 def test_sums_are_looked_for_and_not_filled():
     tiles = sum_lists.fill_tiles([3, 5, 2, 6], 15)
     found = [move for move in moves_to(tiles, "tile") if move.sources]
-    assert len(found) == 15, "every subset's sum in one tile, but 16, which is past the target"
+    assert len(found) == 15, "every subset's sum in one tile, except 16, which is above the target"
     assert len(moves_to(tiles, "sums")) == 4, "every word once"
     assert any(step.waiting for step in tiles.steps), "for a word that another thread changes"
     few = sum_lists.meet_by_remainders([3, 5, 2, 6, 9, 4, 8, 7], 33)
     pairs = [move for array in ("lefts", "lacks") for move in moves_to(few, array) if len(move.sources) == 2]
-    assert 0 < len(pairs) < 16, "of two remainders, not of all five"
+    assert 0 < len(pairs) < 16, "pairs of two remainders, not of all five"
 
 
 def test_who_fills_the_table():
@@ -384,7 +386,7 @@ def test_who_fills_the_table():
     assert working["column"] == [set(range(16))] * 3
     assert working["agglomerated"] == [{0, 1, 2, 3}] * 12
     bits = sums.bits_by_threads([3, 2, 6], 15)
-    assert [len(step.moves) for step in bits.steps] == [1, 2, 3], "words that no sum is in yet are left alone"
+    assert [len(step.moves) for step in bits.steps] == [1, 2, 3], "words without sums are not processed"
 
 
 def test_offsets_of_lists_that_follow_each_other_need_one_step():
@@ -403,7 +405,7 @@ def test_selections_are_right(mask):
     for model in (selections.select_one, selections.select_always, selections.select_threads, selections.select_ranks):
         assert model(mask, x).final == kept, model
     assert selections.select_ranks(mask, x, rest=True).final == selections.partition_one(mask, x).final == kept + others
-    assert len(selections.select_ranks(mask, x).steps) == 3, "however many elements there are"
+    assert len(selections.select_ranks(mask, x).steps) == 3, "for any number of elements"
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -438,7 +440,7 @@ def test_gathers_are_right():
         assert last["out x"] == [x[i] for i in indices] and last["out y"] == [y[i] for i in indices]
     assert moves.take_batches([], x, y).final == []
     steps = moves.take_batches(indices[:4], x, y, threads=1).steps
-    assert [len(step.moves) for step in steps] == [4, 4, 4], "once to positions, however many columns there are"
+    assert [len(step.moves) for step in steps] == [4, 4, 4], "positions are computed once, for any number of columns"
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -516,7 +518,7 @@ def test_elements_that_begin_a_list_are_scanned_without_what_is_before():
     assert trace.steps[0].arrays["heads"] == [1, 0, 0, 1, 0, 1], "an empty list has none"
     of_head = [move for step in trace.steps for move in step.moves if move.target == ("out", 3)]
     assert [move.sources for move in of_head] == [(("heads", 3), ("x", 3))]
-    assert str(trace.steps[-1].arrays["total"][1]) == "|d", "of the second tile: what its last list has"
+    assert str(trace.steps[-1].arrays["total"][1]) == "|d", "in the second tile: the total of its last list"
     rounds = list_scans.scan_lists_blocks([0, 9, 10], list(range(10)), int.__add__)
     assert len(rounds.steps) == 3 * 5, "four elements a round"
 
@@ -532,7 +534,7 @@ def test_sorts_are_right():
 
 
 class Sortable(NamedTuple):
-    """Compared by its key alone."""
+    """Only compared by its key."""
 
     key: int
     number: int
@@ -565,7 +567,7 @@ def test_which_elements_are_compared_and_merged():
     merged = sorts.sort_by_blocks([0, 8], [8, 7, 6, 5, 4, 3, 2, 1])
     assert [len(step.moves) for step in merged.steps] == [8, 8, 8, 8, 8, 8, 8], "both widths of all elements"
     tiles = sorts.sort_by_tiles([0, 2, 3, 5, 6], [2, 1, 1, 2, 1, 3], nominal=6)
-    assert [len(step.moves) for step in tiles.steps] == [4, 6, 2, 2, 2, 6], "only the list that lies across two runs is merged"
+    assert [len(step.moves) for step in tiles.steps] == [4, 6, 2, 2, 2, 6], "only the list that crosses two runs is merged"
 
 
 @pytest.mark.parametrize("keys", [[2, 2, 5, 5, 5, 7], [1], [1, 2, 3], [4, 4, 4], [1, 2, 1]])
@@ -594,7 +596,7 @@ def test_folds_on_a_cpu_are_right(n):
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 8, 12, 15, 16, 17, 20])
 @pytest.mark.parametrize("limit", [0, 1, 3, 10])
 def test_filtered_sums_are_right(n, limit):
-    """Of no row, of few, of some, and of all of them."""
+    """Sums of no row, of few, of some, and of all rows."""
     key, quantity, price = [7 * i % 10 for i in range(n)], list(range(1, n + 1)), [3 + i % 4 for i in range(n)]
     rows = aggregates.Rows(key, quantity, price, limit)
     expected = [sum(quantity[i] * price[i] for i in range(n) if key[i] < limit)]
@@ -619,14 +621,14 @@ def test_payload_is_read_of_rows_that_are_kept():
     assert payload_reads(aggregates.rows_one(rows)) == payload_reads(aggregates.rows_threads(rows)) == kept
     assert payload_reads(aggregates.fused(rows)) == kept
     in_order = {(column, i) for i in range(12, 16) for column in ("quantity", "price")}
-    assert payload_reads(aggregates.rows_noted(rows)) == kept | in_order, "of the last chunk, where three of four are kept"
+    assert payload_reads(aggregates.rows_noted(rows)) == kept | in_order, "only the last block is read in order"
 
 
 def test_what_was_kept_of_the_last_rows_says_how_the_next_are_read():
     key = [1, 1, 1, 1, 9, 9, 9, 1, 9, 9, 1, 9]
     trace = aggregates.rows_noted(aggregates.Rows(key, key, key, 5), threads=1, block=12)
     noted = [move.target[1] for step in trace.steps for move in step.moves if move.target[0] == "noted"]
-    assert len(noted) == 1, "of the third chunk, as of the second one row was kept, and that is read in order"
+    assert len(noted) == 1, "only for the third block: in the second, one row was kept, and that is read in order"
     assert payload_reads(trace) == {(column, i) for i in (*range(8), 10) for column in ("quantity", "price")}
 
 
@@ -639,7 +641,7 @@ def test_a_payload_is_added_a_step_after_it_was_asked_for():
     assert first["sum"] == [0, 0] and [tuple(each) for each in first["payload"]] == [(0, 0), (1, 1)]
     assert second["sum"] == [0, 1] and trace.final == [0 + 1 + 16 + 25]
     loads = [at for at, step in enumerate(trace.steps) if any(move.target[0] == "keys" for move in step.moves)]
-    assert loads == [0, 1], "the second tile's keys are asked for before the first one's are tested"
+    assert loads == [0, 1], "the second tile's keys are requested before the first tile's keys are tested"
 
 
 def test_the_block_that_is_launched_is_the_first_that_fills_most():
@@ -677,12 +679,12 @@ def test_groups_are_right(keys):
     expected = [(key, "".join(value for k, value in zip(keys, x, strict=True) if k == key)) for key in dict.fromkeys(keys)]
     for model in (*IN_ORDER, *ATOMIC, groups.vote_and_take_turns):
         trace = model(keys, x, join)
-        # By atomics whoever comes first is first, and warps' totals are added up after all rows.
+        # With atomics the order depends on timing. Totals of warps are added after all rows.
         is_in_order = model in IN_ORDER and model is not groups.fold_then_partition
         found = [(key, total if is_in_order else "".join(sorted(total))) for key, total in trace.final]
         assert found == expected, model
         assert all(step.text for step in trace.steps), model
-        assert x == list(LETTERS[: len(keys)]), "the input is not written to"
+        assert x == list(LETTERS[: len(keys)]), "the input must not be written"
 
 
 def test_what_a_table_does_not_take_is_added_after_its_totals():
@@ -690,7 +692,7 @@ def test_what_a_table_does_not_take_is_added_after_its_totals():
     trace = groups.fold_then_partition(keys, list(LETTERS[:12]), join)
     assert trace.final == [(7, "acfgl"), (2, "bei"), (4, "dh"), (9, "j"), (6, "k")]
     moved = [step for step in trace.steps if any(move.target[0] == "entries" for move in step.moves)]
-    assert sum(len(step.moves) for step in moved) == 8, "two totals of each piece, one row of the first and three of the second"
+    assert sum(len(step.moves) for step in moved) == 8, "two totals of each work unit, and one and three rows"
     everything = groups.partition_rows(keys, list(LETTERS[:12]), join)
     assert sum(move.target[0] == "entries" for step in everything.steps for move in step.moves) == 12
 
@@ -712,7 +714,7 @@ def test_rows_of_one_key_wait_for_each_other():
 
 
 def test_blocks_change_the_table_of_all_once_for_each_key():
-    """But for the rows that find no place in the block's own."""
+    """Except for rows that do not fit in the block's own table."""
 
     def adds(model, keys):
         return sum(move.target[0] == "totals" for step in model(keys, keys, int.__add__).steps for move in step.moves)
@@ -721,14 +723,14 @@ def test_blocks_change_the_table_of_all_once_for_each_key():
     assert (adds(groups.add_by_atomics, few), adds(groups.add_in_blocks, few)) == (12, 4)
     more = [7, 2, 7, 4, 2, 7, 7, 4, 2, 9, 6, 7]
     assert adds(groups.add_in_blocks, more) == 3 + 3 + 2
-    assert adds(groups.add_partitions_in_blocks, more) == 3 + 2, "each key is one block's"
+    assert adds(groups.add_partitions_in_blocks, more) == 3 + 2, "each key belongs to one block"
 
 
 def test_lanes_with_one_key_take_turns():
     keys = [7, 2, 7, 4, 7, 7, 7, 7]
     trace = groups.vote_and_take_turns(keys, list(LETTERS[:8]), join)
     votes = next(step.arrays["votes"] for step in trace.steps if "votes" in {move.target[0] for move in step.moves})
-    assert votes == ["0101", "0010", "1000", "1111", "0000", "0000"], "of two warps, for 7, 2 and 4"
+    assert votes == ["0101", "0010", "1000", "1111", "0000", "0000"], "votes of two warps, for 7, 2 and 4"
     turns = [step for step in trace.steps if "turns" in step.text]
     assert [step.waiting for step in turns] == [(2, 5, 6, 7), (6, 7), (7,), ()]
     assert trace.final == [(7, "acefgh"), (2, "b"), (4, "d")]
