@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# docs/lesson.py: what the guide's chapters show that is measured or computed: tables of ladders, gains of rungs, drawings.
+# docs/lesson.py: shows measurements and drawings in the guide's chapters: tables of ladders, gains of rungs.
 """A Sphinx extension with three directives:
 
     ```{ladder} scan           all rungs of a ladder, from results of `upsweep bench`; :device: cpu or gpu
-    ```{gain} scan cpu.simd    what one rung takes, beside the fastest step below it
+    ```{gain} scan cpu.simd    the time of one rung, compared with the fastest step below it
     ```{drawing} scan cpu.simd how a rung moves data: the report's stepping drawing
 
-Each rung is shown at the longest length at which it was timed, or with :n: at that one; on the ladder's usual input, or the next one
-that it takes. A rung that does not exist, or that was not measured where others of its ladder were, is a warning.
+Each rung is shown at the longest length at which it was timed, or at the length :n:. The input is the ladder's usual input, or the
+next one that the rung supports. A rung that does not exist is a warning. So is a rung without measurements, if other rungs of its
+ladder have some.
 """
 
 import functools
@@ -30,18 +31,18 @@ from upsweep_report import results as results_files
 from upsweep_report.results import Results, Row
 
 RESULTS = Path(__file__).parent / "results"
-OTHER_STUDIES = ("threads", "types", "lists", "groups")  # not those of lengths, nor those of the documents
-UNITS = {"subset-sum": "items", "filtered-sum": "rows"}  # where n counts no elements
+OTHER_STUDIES = ("threads", "types", "lists", "groups")  # neither studies of lengths nor those of the documents
+UNITS = {"subset-sum": "items", "filtered-sum": "rows"}  # for problems whose n is not a number of elements
 
 logger = logging.getLogger(__name__)
 
 
 class Measured(NamedTuple):
-    """The rows of one ladder on one device, of one type."""
+    """The rows of one ladder on one device, for one type."""
 
     results: Results
     device: str
-    rows: dict[str, Row]  # each rung at its longest length; skipped ones too
+    rows: dict[str, Row]  # each rung at its longest length, also if skipped
     all: tuple[Row, ...]
 
     @property
@@ -63,7 +64,7 @@ class Measured(NamedTuple):
 
 @functools.cache
 def recorded() -> list[Results]:
-    """What the report has of an H200, and what there is of other machines in docs/results."""
+    """The report's recorded results of an H200, and the results of other machines in docs/results."""
     return results_files.recorded() + [results_files.load(path) for path in sorted(RESULTS.glob("*.json"))]
 
 
@@ -82,7 +83,7 @@ def kind_of_rung(rung: str) -> str:
 
 @functools.cache
 def measured(problem: str, kind: str, n: int | None) -> list[Measured]:
-    """One per results file and device, at any length or one."""
+    """The measurements of a problem: one entry per results file and device, at any length or at length n."""
     found = []
     for results in recorded():
         own = [row for row in results.rows if row.rung in rungs(problem) and row.problem == problem]
@@ -98,12 +99,12 @@ def measured(problem: str, kind: str, n: int | None) -> list[Measured]:
 
 
 def longest(rows: list[Row], inputs: Iterable[str | None]) -> dict[str, Row]:
-    """Of each rung the row of the longest length at which it was timed, of the first of the inputs that it was timed on."""
+    """The row of each rung at the longest length at which it was timed, on the first input on which it was timed."""
     best: dict[str, Row] = {}
     for made in inputs:
         for row in (row for row in rows if row.input == made):
             last = best.get(row.rung)
-            is_later = last is not None and last.input != made  # of an input that comes after that one
+            is_later = last is not None and last.input != made  # the input comes after the input of `last`
             if last is None or (row.seconds is not None, not is_later and row.n) > (last.seconds is not None, not is_later and last.n):
                 best[row.rung] = row
     return best
@@ -117,7 +118,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def spread_text(row: Row) -> str:
-    """The quartiles, where they are more than a tenth apart."""
+    """The quartiles, if they are more than a tenth apart."""
     if row.spread is None or row.spread[1] - row.spread[0] < 0.1 * row.seconds:
         return ""
     low, high = row.spread
@@ -133,7 +134,7 @@ def limit_of(row: Row) -> str:
 
 
 def gain_over_steps(there: Measured, problem: str, row: Row) -> tuple[Row, Row] | None:
-    """The rung and the fastest step below it, at the longest length at which both were timed on the same data in the same place."""
+    """The rung and the fastest step below it, at the longest length at which both were timed on the same data in the same memory."""
     names = list(rungs(problem))
     below = [name for name in names[: names.index(row.rung)] if not rungs(problem)[name]["library"]]
 
@@ -158,7 +159,7 @@ class LessonDirective(SphinxDirective):
             self.env.note_dependency(str(path))
 
     def text(self, source: str) -> list[nodes.Node]:
-        """A paragraph of Markdown."""
+        """Parses a paragraph of Markdown."""
         return self.parse_text_to_nodes(source)
 
     def known(self, problem: str, rung: str) -> bool:
@@ -264,9 +265,9 @@ class DrawingDirective(LessonDirective):
         return [nodes.raw("", box, format="html")]
 
 
-# ---- The report's script and style, as far as they are those of drawings.
+# ---- The report's script and style for drawings.
 
-# The report's names of colours, as those of the theme.
+# The report's names of colors, mapped to those of the theme.
 COLOURS = """.drawing { --text: var(--color-foreground-primary); --muted: var(--color-foreground-muted);
   --ground: var(--color-background-primary); --panel: var(--color-background-secondary);
   --line: var(--color-foreground-border); --work: #0072b2; --wait: #b35900 }
@@ -276,11 +277,11 @@ body[data-theme="dark"] .drawing { --work: #56b4e9; --wait: #e69f00 }
 
 
 def part_of(file: str, begin: str) -> str:
-    """The part of one of the report's files from a line on."""
+    """The text of one of the report's files from the line `begin` to its end."""
     text = resources.files("upsweep_report").joinpath(file).read_text(encoding="utf-8")
     before, found, after = text.partition(begin)
     if not found:
-        raise ExtensionError(f"{file} of the report has no line {begin!r}, from which on it is about drawings")
+        raise ExtensionError(f"{file} of the report has no line {begin!r}, which must begin its code for drawings")
     return found + after
 
 

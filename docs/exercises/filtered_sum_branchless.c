@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/exercises/filtered_sum_branchless.c: exercise 7, a filtered sum. Where half of the rows are kept, nobody predicts the branch. */
+/* docs/exercises/filtered_sum_branchless.c: exercise 7, a filtered sum. The branch is unpredictable if half is kept. */
 #include <upsweep/rung.h>
 
 int upsweep_rung_version(void) { return UPSWEEP_RUNG_VERSION; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/exercises/offsets_loop.c: exercise 5, offsets of lists from their starts and stops. It writes lengths, and is refused. */
+/* docs/exercises/offsets_loop.c: exercise 5, offsets from starts and stops. It writes lengths, so it is refused. */
 #include <upsweep/rung.h>
 
 int upsweep_rung_version(void) { return UPSWEEP_RUNG_VERSION; }
@@ -10,7 +10,7 @@ int upsweep_rung_offsets(upsweep_type type, const void* starts, const void* stop
   if (type != UPSWEEP_INT64) return UPSWEEP_RUNG_SKIPS;
   const int64_t* const from = starts;
   const int64_t* const to = stops;
-  /* TODO: offsets, of which there is one more than there are lists. */
+  /* TODO: offsets. There is one more offset than there are lists. */
   for (int64_t i = 0; i < n; ++i) offsets[i] = to[i] - from[i];
   return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/exercises/scan_loop.c: exercise 1, prefix sums by a loop. It writes nothing yet, and is refused. */
+/* docs/exercises/scan_loop.c: exercise 1, prefix sums by a loop. It writes nothing yet, so it is refused. */
 #include <upsweep/rung.h>
 
 int upsweep_rung_version(void) { return UPSWEEP_RUNG_VERSION; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/exercises/scan_threads.cpp: exercise 2, a scan by threads. The second pass is missing: it is refused.
+// docs/exercises/scan_threads.cpp: exercise 2, a scan by threads. The second pass is missing, so it is refused.
 #include <upsweep/rung.h>
 
 #include <cstdint>
@@ -12,9 +12,9 @@ int upsweep_rung_scan(upsweep_type type, const void* in, int64_t n, void* out, i
   if (type != UPSWEEP_INT64) return UPSWEEP_RUNG_SKIPS;
   const auto* const x = static_cast<const int64_t*>(in);
   auto* const sums = static_cast<int64_t*>(out);
-  const auto border = [=](int worker) { return n * worker / threads; };  // the first element of the worker's piece
+  const auto border = [=](int worker) { return n * worker / threads; };  // the first element of the worker's unit
 
-  // Pass 1: each worker scans its own piece.
+  // Pass 1: each worker scans its work unit.
   std::vector<std::thread> workers;
   for (int w = 0; w < threads; ++w) {
     workers.emplace_back([=] {
@@ -25,6 +25,6 @@ int upsweep_rung_scan(upsweep_type type, const void* in, int64_t n, void* out, i
   }
   for (auto& worker : workers) worker.join();
 
-  // TODO, pass 2: what every piece must add is the sum of all pieces before it.
+  // TODO, pass 2: every work unit must add the sum of all work units before it.
   return 0;
 }

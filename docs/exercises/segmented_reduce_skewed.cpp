@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/exercises/segmented_reduce_skewed.cpp: exercise 6, sums of lists of very different lengths. Each worker
-// has as many lists: right, but one of them may have most of the elements.
+// has the same number of lists. This is right, but one of them may have most of the elements.
 #include <upsweep/rung.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@ int upsweep_rung_segmented_reduce(upsweep_type type, const void* content, const 
   if (type != UPSWEEP_FLOAT64) return UPSWEEP_RUNG_SKIPS;
   const auto* const x = static_cast<const double*>(content);
   auto* const out = static_cast<double*>(sums);
-  // TODO: give each worker as many elements instead. Where a border falls into a list, two workers have parts of it.
+  // TODO: give each worker the same number of elements. If a border is within a list, two workers share that list.
   const auto border = [=](int worker) { return lists * worker / threads; };
   std::vector<std::thread> workers;
   for (int w = 0; w < threads; ++w) {
