@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makefile: the front door; every target is a short list of commands that also work by hand (see CMakePresets.json).
+# Makefile: the main entry point; every target is a short list of commands that also work by hand (see
+# CMakePresets.json).
 
-# AUTO builds CUDA where nvcc and an NVIDIA driver are both found; ON forces it, OFF leaves it out.
+# AUTO builds CUDA if nvcc and an NVIDIA driver are both found; ON forces it, OFF omits it.
 UPSWEEP_CUDA ?= AUTO
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 20
@@ -53,7 +54,7 @@ test-asan test-tsan: test-%: setup
 	cmake --build build-$* --parallel $(JOBS)
 	ctest --preset cpu-$* --parallel $(JOBS)
 
-# libtsan must be loaded before Python's own libraries; pytest shows what it reports by -s alone.
+# libtsan must be loaded before Python's own libraries. pytest shows its reports only with -s.
 test-tsan-python: setup  ## the Python package under ThreadSanitizer: calls of several threads, and those that a signal ends
 	cmake --preset cpu-tsan -DUPSWEEP_PYTHON=ON
 	cmake --build build-tsan --parallel $(JOBS) --target upsweep_python upsweep_python_query upsweep_python_files

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/FindPgQuery.cmake: finds libpg_query, PostgreSQL's parser, as PgQuery::PgQuery; installed with a static upsweep::query.
+# cmake/FindPgQuery.cmake: finds PostgreSQL's parser libpg_query: PgQuery::PgQuery; installed with static upsweep::query
 
-# The archive where there is one: its soname changes with every release.
+# Prefers the archive, because the soname changes with every release.
 find_library(PgQuery_LIBRARY NAMES libpg_query.a pg_query DOC "libpg_query")
 find_path(PgQuery_INCLUDE_DIR pg_query.h DOC "The folder of pg_query.h")
 mark_as_advanced(PgQuery_LIBRARY PgQuery_INCLUDE_DIR)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/arrow.cmake: finds Arrow C++ and Parquet and says where; sets UPSWEEP_BUILD_ARROW, UPSWEEP_ARROW_OF_WHEEL,
+# cmake/arrow.cmake: finds Arrow C++ and Parquet and prints where; sets UPSWEEP_BUILD_ARROW, UPSWEEP_ARROW_OF_WHEEL,
 # UPSWEEP_ARROW_LIBRARIES and the target upsweep::arrow.
 
 set(UPSWEEP_ARROW AUTO CACHE STRING "Read Parquet, Arrow IPC and CSV through Arrow C++: AUTO (where it is found), ON or OFF")
 set_property(CACHE UPSWEEP_ARROW PROPERTY STRINGS AUTO ON OFF)
-set(upsweep_arrow_oldest 21) # the first whose record batch readers return arrow::Result
+set(upsweep_arrow_oldest 21) # the first version whose record batch readers return arrow::Result
 
-# Links upsweep_arrow to an installed Arrow. Sets `why_not` to the reason where it cannot.
+# Links upsweep_arrow to an installed Arrow. If that is not possible, sets `why_not` to the reason.
 function(upsweep_system_arrow why_not)
   find_package(Arrow CONFIG QUIET)
   find_package(Parquet CONFIG QUIET)
@@ -27,9 +27,9 @@ function(upsweep_system_arrow why_not)
   endif()
 endfunction()
 
-# Links upsweep_arrow to the Arrow inside a pyarrow wheel, which holds headers and libraries but no CMake package. Its
-# libraries have versioned names only, and are linked by these: nothing is written into the wheel. The wheel is that of
-# .venv, and of pip's build environment where pip builds the Python package.
+# Links upsweep_arrow to the Arrow inside a pyarrow wheel, which contains headers and libraries but not a CMake package.
+# Its libraries have only versioned names, and are linked by these; nothing is written into the wheel. The wheel is that
+# of .venv, or, if pip builds the Python package, of pip's build environment.
 function(upsweep_wheel_arrow why_not)
   set(python "${PROJECT_SOURCE_DIR}/.venv/bin/python")
   if(SKBUILD)
@@ -63,7 +63,7 @@ function(upsweep_wheel_arrow why_not)
     endif()
   endforeach()
 
-  # A program that takes std::string from both shows whether the wheel was built with this standard library's ABI.
+  # A program that gets std::string from both shows whether the wheel was built with this standard library's ABI.
   include(CheckCXXSourceCompiles)
   set(CMAKE_REQUIRED_INCLUDES "${include}")
   set(CMAKE_REQUIRED_LIBRARIES "${libraries}")
@@ -76,7 +76,7 @@ function(upsweep_wheel_arrow why_not)
       return parquet::schema::ColumnPath::FromDotString(name)->ToDotString().empty();
     }" UPSWEEP_WHEEL_ARROW_LINKS)
   if(NOT UPSWEEP_WHEEL_ARROW_LINKS)
-    unset(UPSWEEP_WHEEL_ARROW_LINKS CACHE) # another wheel may
+    unset(UPSWEEP_WHEEL_ARROW_LINKS CACHE) # another wheel may link
     set(${why_not} "pyarrow's Arrow ${version} does not link with this compiler, perhaps for another C++ ABI" PARENT_SCOPE)
     return()
   endif()
@@ -89,7 +89,7 @@ function(upsweep_wheel_arrow why_not)
 endfunction()
 
 set(UPSWEEP_BUILD_ARROW FALSE)
-set(UPSWEEP_ARROW_OF_WHEEL "") # or its folder
+set(UPSWEEP_ARROW_OF_WHEEL "") # or the folder of the wheel
 set(UPSWEEP_ARROW_LIBRARIES "") # the files there that are linked
 add_library(upsweep_arrow INTERFACE) # stays empty without Arrow
 add_library(upsweep::arrow ALIAS upsweep_arrow)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/cuda.cmake: decides whether CUDA is built and says why; sets UPSWEEP_BUILD_CUDA and enables the language.
+# cmake/cuda.cmake: decides whether CUDA is built and prints why; sets UPSWEEP_BUILD_CUDA and enables the language.
 
 set(UPSWEEP_CUDA AUTO CACHE STRING "Build CUDA: AUTO (where nvcc and an NVIDIA driver are both found), ON or OFF")
 set_property(CACHE UPSWEEP_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(UPSWEEP_CUDA_ARCHITECTURES 90 CACHE STRING "CUDA architectures to compile for, as CMAKE_CUDA_ARCHITECTURES takes them")
 
-# The compiler that enable_language(CUDA) would take, by the same rules: a named one, CUDACXX, the PATH, the usual place.
+# Finds the compiler that enable_language(CUDA) would choose, by the same rules: a named one, CUDACXX, the PATH, the
+# usual place.
 function(upsweep_find_nvcc found)
   if(CMAKE_CUDA_COMPILER)
     set(${found} "${CMAKE_CUDA_COMPILER}" PARENT_SCOPE)
@@ -30,7 +31,7 @@ function(upsweep_find_nvidia_driver found)
     return()
   endif()
   find_program(nvidia_smi nvidia-smi NO_CACHE)
-  if(nvidia_smi) # installed without a driver it fails
+  if(nvidia_smi) # without a driver it fails
     execute_process(COMMAND ${nvidia_smi} -L RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET TIMEOUT 60)
     if(NOT failed)
       set(${found} TRUE PARENT_SCOPE)
@@ -64,7 +65,7 @@ else()
   message(STATUS "upsweep: CUDA is not built (UPSWEEP_CUDA=OFF)")
 endif()
 
-# The kernels use what came with compute capability 8.0: reductions of a warp in one instruction, 2048 threads on a
+# The kernels need features of compute capability 8.0: reductions of a warp in one instruction, and 2048 threads per
 # multiprocessor.
 foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES UPSWEEP_CUDA_ARCHITECTURES)
   if(UPSWEEP_BUILD_CUDA AND architecture MATCHES "^([0-9]+)" AND CMAKE_MATCH_1 LESS 80)
@@ -82,7 +83,7 @@ if(UPSWEEP_BUILD_CUDA)
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED) # the runtime library, as a target
-  # CMake 3.25.1 does not know yet that nvcc speaks C++20 since CUDA 12.
+  # CMake 3.25.1 does not know that nvcc supports C++20 since CUDA 12.
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)

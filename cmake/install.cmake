@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/install.cmake: what is installed, and how find_package(upsweep) and pkg-config find it, wherever it is moved.
+# cmake/install.cmake: the installed files; find_package(upsweep) and pkg-config find them wherever they are moved.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/upsweep")
 
-# Libraries by the component that find_package() is asked for: those of query and io need more of their users. A header is
-# installed with its library only.
+# Libraries by the component that find_package() requests. Those of query and io have more requirements on their users.
+# A header is installed only with its library.
 set(core_libraries upsweep)
 set(query_libraries "")
 set(io_libraries "")
@@ -38,20 +38,20 @@ foreach(component IN ITEMS core query io mpi)
   endif()
 endforeach()
 if(io_libraries AND NOT BUILD_SHARED_LIBS)
-  install(TARGETS upsweep_arrow EXPORT upsweep-io) # what a static upsweep::io links
+  install(TARGETS upsweep_arrow EXPORT upsweep-io) # a static upsweep::io links it
 endif()
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 if(TARGET upsweep_command)
   install(TARGETS upsweep_command)
   if(UPSWEEP_ARROW_OF_WHEEL)
-    # The command must outlive the .venv that its Arrow is from: the libraries are copied, with their licence.
+    # The command must outlive the .venv that its Arrow is from, so the libraries are copied, with their license.
     install(FILES ${UPSWEEP_ARROW_LIBRARIES} DESTINATION "${CMAKE_INSTALL_LIBDIR}/upsweep")
     file(GLOB licences "${UPSWEEP_ARROW_OF_WHEEL}/../pyarrow-*.dist-info/licenses/*.txt")
     install(FILES ${licences} DESTINATION "${CMAKE_INSTALL_DOCDIR}/arrow")
   endif()
 endif()
 
-# Libraries are in lib/ of the build folder, as they are in that of an installation, and Arrow's in lib/upsweep/.
+# Libraries are in lib/ of the build folder, as in an installation, and Arrow's libraries are in lib/upsweep/.
 set(libraries ${core_libraries} ${query_libraries} ${io_libraries})
 set(build_lib "${PROJECT_BINARY_DIR}/lib")
 set_target_properties(${libraries} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${build_lib}")
@@ -68,13 +68,14 @@ if(TARGET upsweep_command)
     endforeach()
   endif()
   upsweep_run_path(PATHS ${paths} ${CMAKE_INSTALL_RPATH} TARGETS upsweep_command)
-  if(NOT DEFINED CMAKE_INSTALL_RPATH) # a system's Arrow may be outside the loader's folders: it is found where it was linked
+  # A system's Arrow may be outside the loader's folders. It is found where it was linked.
+  if(NOT DEFINED CMAKE_INSTALL_RPATH)
     set_target_properties(upsweep_command upsweep_io PROPERTIES INSTALL_RPATH_USE_LINK_PATH TRUE)
   endif()
 endif()
 
 configure_package_config_file(cmake/upsweepConfig.cmake.in upsweepConfig.cmake INSTALL_DESTINATION "${package_dir}")
-# Before 1.0 a minor version may break what the one before it promised.
+# Before 1.0 a minor version may break what the previous one promised.
 write_basic_package_version_file(upsweepConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/upsweepConfig.cmake" "${PROJECT_BINARY_DIR}/upsweepConfigVersion.cmake"
   DESTINATION "${package_dir}")
@@ -82,12 +83,13 @@ if(query_libraries AND NOT BUILD_SHARED_LIBS)
   install(FILES cmake/FindPgQuery.cmake DESTINATION "${package_dir}")
 endif()
 
-# pkg-config: every path relative to the .pc file.
+# pkg-config: every path is relative to the .pc file.
 set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 file(RELATIVE_PATH pc_to_lib "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_LIBDIR}")
 file(RELATIVE_PATH pc_to_include "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
 
-# NAME.pc of libNAME. A static library asks for `private_packages` and `private_libs` itself, so that no --static is needed.
+# Makes NAME.pc of libNAME. A static library requires `private_packages` and `private_libs` itself, so that --static is
+# not needed.
 function(upsweep_pc name description packages private_packages private_libs)
   if(NOT BUILD_SHARED_LIBS)
     string(STRIP "${packages} ${private_packages}" packages)

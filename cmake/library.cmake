@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/library.cmake: what every library and program that is installed has in common.
+# cmake/library.cmake: the common properties of all libraries and programs that are installed.
 
-# Users know `target` as upsweep::NAME and, but for upsweep::core, as libupsweep-NAME.
+# Users refer to `target` as upsweep::NAME and, except upsweep::core, as libupsweep-NAME.
 function(upsweep_library_properties target name)
   set_target_properties(${target} PROPERTIES
     EXPORT_NAME ${name}
     OUTPUT_NAME upsweep-${name}
     POSITION_INDEPENDENT_CODE ON
   )
-  # Nobody replaces single functions of these: within a shared library calls need not expect it, and are inlined.
+  # Nobody replaces single functions of these libraries. So calls within a shared library can be inlined.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>")
-  if(SKBUILD)  # a wheel has no symbolic links, and its libraries no users but itself
+  if(SKBUILD)  # a wheel has no symbolic links, and only it uses its libraries
     return()
   endif()
   set_target_properties(${target} PROPERTIES
@@ -19,9 +19,9 @@ function(upsweep_library_properties target name)
   )
 endfunction()
 
-# upsweep_run_path(PATHS folder… TARGETS target…): where installed targets look for their libraries, which is also where
-# they look in the build folder. Were the two different, CMake would make room for the one in the other by colons, and the
-# loader takes an empty entry between colons for the current directory.
+# upsweep_run_path(PATHS folder… TARGETS target…): sets the folders where installed targets look for their libraries.
+# Targets in the build folder look in the same folders. If the two differed, CMake would pad one with colons so that it
+# can be replaced by the other. The loader interprets an empty entry between colons as the current directory.
 function(upsweep_run_path)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "PATHS;TARGETS")
   list(REMOVE_DUPLICATES arg_PATHS)

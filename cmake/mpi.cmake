@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/mpi.cmake: decides whether what runs under MPI is built, and says why; sets UPSWEEP_BUILD_MPI. The target upsweep::mpi,
-# for mpi.hpp, needs MPI where it is used, not here.
+# cmake/mpi.cmake: decides whether programs for MPI are built, and prints why; sets UPSWEEP_BUILD_MPI. The target
+# upsweep::mpi, for mpi.hpp, needs MPI only where it is used.
 
 set(UPSWEEP_MPI AUTO CACHE STRING "Build what runs under MPI, the command's --mpi and tests: AUTO (where MPI is found), ON or OFF")
 set_property(CACHE UPSWEEP_MPI PROPERTY STRINGS AUTO ON OFF)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/python.cmake: finds Python, nanobind and NumPy's headers and says where; sets UPSWEEP_BUILD_PYTHON,
+# cmake/python.cmake: finds Python, nanobind and NumPy's headers and prints where; sets UPSWEEP_BUILD_PYTHON,
 # UPSWEEP_NUMPY_INCLUDE and UPSWEEP_PYTHON_STABLE_ABI.
 
 set(UPSWEEP_PYTHON AUTO CACHE STRING "Build the Python package: AUTO (where nanobind and NumPy are found), ON or OFF")
 set_property(CACHE UPSWEEP_PYTHON PROPERTY STRINGS AUTO ON OFF)
 
-# A wheel is built for the Python that builds it; a build folder for that of .venv.
+# A wheel is built for the Python that builds it, a build folder for the Python of .venv.
 macro(upsweep_find_python)
   if(NOT SKBUILD AND NOT Python_EXECUTABLE AND EXISTS "${PROJECT_SOURCE_DIR}/.venv/bin/python")
     set(Python_EXECUTABLE "${PROJECT_SOURCE_DIR}/.venv/bin/python")
@@ -36,7 +36,7 @@ if(upsweep_python STREQUAL "AUTO" OR upsweep_python)
     set(UPSWEEP_BUILD_PYTHON TRUE)
     find_package(nanobind CONFIG REQUIRED PATHS "${upsweep_nanobind_folder}" NO_DEFAULT_PATH)
     set(UPSWEEP_NUMPY_INCLUDE "${upsweep_numpy_folder}")
-    # One wheel for all Pythons from 3.12 on; 3.11 has a smaller stable ABI, and needs one of its own.
+    # One wheel for all Pythons from 3.12 on; 3.11 has a smaller stable ABI, and needs a separate wheel.
     set(UPSWEEP_PYTHON_STABLE_ABI "")
     if(SKBUILD_SABI_COMPONENT)
       set(UPSWEEP_PYTHON_STABLE_ABI STABLE_ABI)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/require.cmake: finds a package that the build needs, or says how it is installed, before anything is compiled.
+# cmake/require.cmake: finds a package that the build needs, or prints how to install it, before anything is compiled.
 
-# upsweep_require(PACKAGE DEBIAN [option of find_package()…]): DEBIAN is the package of the distribution that contains it.
+# upsweep_require(PACKAGE DEBIAN [option of find_package()…]): DEBIAN is the distribution's package that contains it.
 macro(upsweep_require package debian)
   find_package(${package} QUIET ${ARGN})
   if(NOT ${package}_FOUND)

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake/sanitizer.cmake: compiles and links everything with the sanitizer that UPSWEEP_SANITIZER names.
 
-set(UPSWEEP_TEST_LAUNCHER "") # what tests are started through
+set(UPSWEEP_TEST_LAUNCHER "") # the command that starts tests
 
 if(UPSWEEP_SANITIZER)
   if(UPSWEEP_SANITIZER STREQUAL "address")
     # A finding ends the program, so that a test cannot pass with one.
     set(flags -fsanitize=address,undefined -fno-sanitize-recover=all)
-    # GCC 13.3 stores vectors of 64 bytes as if they were aligned in frames that need not be (its bug 110027): kernels for
-    # AVX-512 crash. Older ones have such frames only where they are asked for when a program starts.
+    # GCC 13.3 stores vectors of 64 bytes as if they were aligned in frames that need not be (its bug 110027). So
+    # kernels for AVX-512 crash. Older versions have such frames only if they are requested when a program starts.
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
       list(APPEND flags --param=asan-use-after-return=0)
     endif()
   elseif(UPSWEEP_SANITIZER STREQUAL "fuzzer")
-    # As address, and what leads libFuzzer from one branch to the next; its own main() comes with upsweep_fuzz_test().
+    # As address, plus the instrumentation that guides libFuzzer between branches; upsweep_fuzz_test() adds its main().
     if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
       message(FATAL_ERROR "UPSWEEP_SANITIZER=fuzzer needs Clang, and CMAKE_CXX_COMPILER is ${CMAKE_CXX_COMPILER}")
     endif()
     set(flags -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
   elseif(UPSWEEP_SANITIZER STREQUAL "thread")
     set(flags -fsanitize=thread)
-    # The ThreadSanitizer of GCC 12 and 13 cannot map its shadow memory where the kernel randomises addresses by 32
-    # bits; some containers do not allow switching that off, and then it is tried as it is.
+    # The ThreadSanitizer of GCC 12 and 13 cannot map its shadow memory if the kernel randomizes addresses by 32 bits.
+    # Some containers do not allow switching that off; then tests run without setarch.
     execute_process(COMMAND setarch -R true RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
     if(NOT failed)
       set(UPSWEEP_TEST_LAUNCHER setarch -R)

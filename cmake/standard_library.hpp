@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cmake/standard_library.hpp: what precompiled.cmake precompiles.
+// cmake/standard_library.hpp: the headers that precompiled.cmake precompiles.
 #include <algorithm>
 #include <array>
 #include <atomic>

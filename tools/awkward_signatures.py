@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tools/awkward_signatures.py: writes python/upsweep/awkward/_signatures.py: which kernels of Awkward's upsweep stands in for.
-"""LIBRARY: libupsweep-awkward.so. Run it after a kernel was added, where awkward-cpp of the version is that it was built for."""
+# tools/awkward_signatures.py: writes python/upsweep/awkward/_signatures.py: the Awkward kernels that upsweep replaces.
+"""LIBRARY: libupsweep-awkward.so. Run it after a kernel was added, with the version of awkward-cpp that it was built for."""
 
 import ctypes
 import importlib.metadata
@@ -14,11 +14,11 @@ sys.path.insert(0, str(PACKAGE))
 from upsweep.awkward import _table  # noqa: E402
 
 HEAD = """# SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_signatures.py: the kernels that stand in for Awkward's, and what they were built for: their arguments by
-# ctypes' codes, pointers with `*`. Written by tools/awkward_signatures.py.
+# upsweep/awkward/_signatures.py: the kernels that replace Awkward's, and the versions they were built for. Arguments
+# are ctypes' codes, pointers with `*`. tools/awkward_signatures.py writes this file.
 """
 
-# Theirs are as fast or faster: they look at the first element of most lists alone.
+# Awkward's versions are at least equally fast: for most lists they only read the first element.
 THEIRS = ("awkward_reduce_sum_bool_", "awkward_reduce_prod_bool_")
 OURS_OF_THESE = ("awkward_reduce_sum_bool_bool_64", "awkward_reduce_prod_bool_bool_64")
 

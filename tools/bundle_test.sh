@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/bundle_test.sh: runs a bundle's tests where it lies: all of them, or those named, such as cuda_scan or cli/test_scan.py.
+# tools/bundle_test.sh: runs a bundle's tests in its folder: all tests, or the named ones, such as cuda_scan or
+# cli/test_scan.py.
 set -uo pipefail
-shopt -s nullglob  # a bundle of parts may have no tests of the command
+shopt -s nullglob  # a partial bundle may have no tests of the command
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export UPSWEEP_COMMAND=$here/bin/upsweep UPSWEEP_SOURCE_DIR=$here/tests
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 passed=0 failed=0 skipped=0
 
-# A test is skipped that says so for want of a device, or ends with 77.
+# A test is skipped if it prints that it lacks a device, or exits with 77.
 try() {
   local name=$1 status
   shift
@@ -32,7 +33,7 @@ try() {
 [ $# -gt 0 ] || for test in "$here"/tests/test_* "$here"/tests/cli/test_*.py; do
   name=${test#"$here"/tests/}
   name=${name#test_}
-  [[ $name == *large ]] || set -- "$@" "$name" # past 2^32 elements: only where they are asked for
+  [[ $name == *large ]] || set -- "$@" "$name" # past 2^32 elements: only if requested
 done
 for name; do
   case $name in

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/docs.sh: makes the guide, build/docs/html, of docs/, the headers and the Python package in build/; warnings are errors.
+# tools/docs.sh: builds the guide, build/docs/html, from docs/, the headers and the package in build/; warnings are
+# errors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,7 +19,7 @@ $python -c 'import upsweep' 2>/dev/null || fail "the Python package is not in bu
 
 $python tools/rung_tables.py --check
 
-rm -rf $out # pages that are no longer made must not be found by a link
+rm -rf $out # links must not find pages that are no longer made
 mkdir -p $out/doxygen
 doxygen docs/Doxyfile
 $python -m sphinx -W --keep-going -q -j auto -c docs -d $out/doctrees -b html . $out/html

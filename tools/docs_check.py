@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tools/docs_check.py: HTML — links of the guide lead somewhere, nothing comes from the network, the reference is complete.
-"""Sphinx says where Markdown's own links are wrong; this reads the pages as they came out, with what the theme put in."""
+# tools/docs_check.py: checks HTML: links of the guide, no loads from the network, a complete reference.
+"""Sphinx reports wrong links in Markdown. This program reads the generated pages, including what the theme adds."""
 
 import sys
 from html.parser import HTMLParser
@@ -13,7 +13,7 @@ import upsweep.dask
 
 
 class Page(HTMLParser):
-    """What a page refers to, and what can be referred to on it."""
+    """The links of a page, and the anchors that can be linked to."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -38,9 +38,9 @@ def what_is_wrong(pages: dict[Path, Page], page: Path, link: str) -> str | None:
         return "is loaded from the network" if link in pages[page].loaded and url.scheme != "data" else None
     target = (page.parent / unquote(url.path)).resolve() if url.path else page
     if not target.is_file():
-        return "is no file"
+        return "is not a file"
     if url.fragment and target in pages and unquote(url.fragment) not in pages[target].anchors:
-        return "is no place on its page"
+        return "is not an anchor on its page"
     return None
 
 
@@ -54,7 +54,7 @@ def bad_links(pages: dict[Path, Page], root: Path) -> list[str]:
 
 
 def left_out(pages: dict[Path, Page]) -> list[str]:
-    """Headers and functions that no page of the reference has."""
+    """Headers and functions that are missing in the reference."""
     sources = "".join(path.read_text(encoding="utf-8") for path in Path("docs/api").glob("*.md"))
     headers = [path.name for path in Path("include/upsweep").glob("*.*") if f"include/upsweep/{path.name}\n" not in sources]
     anchors = set().union(*(page.anchors for page in pages.values()))

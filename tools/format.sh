@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/format.sh: brings C++ into the format of .clang-format and the Python package into ruff's; with --check, only says which are not in it.
+# tools/format.sh: formats C++ by .clang-format and the Python package by ruff; --check only lists files to be
+# formatted.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,7 +13,7 @@ fi
 mode=(-i)
 [ "${1:-}" = --check ] && mode=(--dry-run --Werror)
 
-# Files that are not committed yet count too.
+# Uncommitted files are also formatted.
 git ls-files -z --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' |
   while IFS= read -r -d '' file; do [ ! -f "$file" ] || printf '%s\0' "$file"; done |
   xargs -0 -r -n 16 $clang_format "${mode[@]}"

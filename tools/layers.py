@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tools/layers.py: which folder of src/ may include which, as a table, and a check that every #include keeps to it.
+# tools/layers.py: the table of the folders of src/ that each folder may include, and a check of every #include.
 """python3 tools/layers.py checks all files of src/; with --markdown it prints the table, which CONTRIBUTING.md shows."""
 
 import pathlib
@@ -28,11 +28,12 @@ LAYERS = {
         ("api", "cuda", "cpu", "core", "system"),
     ),
     "sql": ("expressions, and queries over tables: `upsweep::query`", ("scale", "cuda", "cpu", "core", "system")),
-    "io": ("tables from files, `upsweep::io`; the only folder that knows Arrow C++", ("cpu", "core", "system")),
+    "io": ("tables from files, `upsweep::io`; the only folder that includes Arrow C++", ("cpu", "core", "system")),
     "awkward": ("Awkward Array's kernels by their C names: `upsweep::awkward`", ("cpu", "system")),
 }
 
-# Inside these folders each subfolder that has files includes only itself, files of the folder, and what is listed here.
+# Inside these folders each subfolder with files includes only itself, files of the folder, and the subfolders listed
+# here.
 APART = {
     "problems": {},
     "sql": {"sql/query": ("sql/expression",)},
@@ -41,7 +42,7 @@ APART = {
 
 
 def room_of(path: str) -> str:
-    """The subfolder that `path`, relative to src/, is in, where its folder keeps its subfolders apart."""
+    """The subfolder of `path`, relative to src/, if its folder is in APART; otherwise the folder."""
     folders = path.split("/")[:-1]
     return "/".join(folders) if len(folders) > 1 and folders[0] in APART else folders[0]
 
@@ -71,7 +72,7 @@ def wrong_includes() -> list[str]:
 
 
 def wrong_order() -> list[str]:
-    """Each folder that LAYERS lists before one that it may include."""
+    """Each folder that LAYERS lists before a folder that it may include."""
     order = list(LAYERS)
     return [
         f"tools/layers.py: {folder} must follow {other}, which it may include"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tools/notebook.py: runs docs/upsweep.ipynb on this machine and stores what its cells show.
-"""Run it with the package on the path, when nothing else runs: the figures are this machine's."""
+"""Run it with the package on the path, while no other program runs: the figures are measurements of this machine."""
 import pathlib
 
 import nbclient
@@ -10,7 +10,7 @@ NOTEBOOK = pathlib.Path(__file__).resolve().parent.parent / "docs" / "upsweep.ip
 
 
 def strip(notebook):
-    """Leaves out what differs from run to run or from machine to machine, but for the outputs themselves."""
+    """Removes what differs from run to run or from machine to machine, except the outputs themselves."""
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/python_path.sh: lets .venv import the Python package from build/, where it has been built.
+# tools/python_path.sh: lets .venv import the Python package from build/, if it has been built there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [ -x .venv/bin/python ] && compgen -G 'build/python/upsweep/_core*' >/dev/null; then

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/run_paths.sh: FOLDER [FORBIDDEN…]: fails where a program or shared library in FOLDER may load libraries from the
-# current directory (an empty or relative entry in its run path, or a needed library by a relative path) or from a FORBIDDEN
-# folder; / forbids all that are not relative to the file.
+# tools/run_paths.sh: FOLDER [FORBIDDEN…]: checks where programs and shared libraries in FOLDER may load libraries from.
+# It fails for the current directory: an empty or relative entry in a run path, or a needed library by a relative path.
+# It also fails for a FORBIDDEN folder; / forbids all folders that are not relative to the file.
 set -euo pipefail
 
 folder=$1
 shift
-dynamic_sections() { # readelf names files only if there are several, and fails for those that are no ELF files
+dynamic_sections() { # readelf names files only if there are several, and fails for files other than ELF
   find "$folder" -name site-packages -prune -o -type f \( -perm -u+x -o -name '*.so*' \) -exec readelf -dW /dev/null {} + 2>/dev/null || true
 }
 dynamic_sections | awk -v forbidden="$(printf '%s\n' "$@")" '
@@ -21,7 +21,7 @@ dynamic_sections | awk -v forbidden="$(printf '%s\n' "$@")" '
     path = $0
     sub(/^[^[]*\[/, "", path)
     sub(/\][^]]*$/, "", path)
-    entries = split(path ":", entry, ":") - 1 # the colon: split() of nothing is no entry, and here it is an empty one
+    entries = split(path ":", entry, ":") - 1 # the colon: split() of an empty string has no entry, but an empty run path has an empty one
     for (i = 1; i <= entries; ++i) {
       if (entry[i] == "") complain("an empty entry in the run path " path)
       else if (entry[i] !~ /^(\/|\$ORIGIN(\/|$))/) complain("the relative entry " entry[i] " in the run path " path)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/setup.sh: [--tour] [PACKAGE…] installs what is missing to build, test and tour upsweep; does nothing where all of it is there.
-# --tour: of PyPI's packages only those that the build and the tour use.
+# tools/setup.sh: [--tour] [PACKAGE…] installs what is missing to build, test and tour upsweep; otherwise does nothing.
+# --tour: from PyPI, only the packages that the build and the tour use.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-stamp=.venv/upsweep-stamp # of all pins; that of the tour's is there, too, once these are installed
+stamp=.venv/upsweep-stamp # for all pins; once these are installed, the stamp for the tour's also exists
 pins='^[a-z]'
 if [ "${1:-}" = --tour ]; then
   shift
@@ -20,9 +20,9 @@ packages=(
   libgtest-dev librapidcheck-dev
   clang libclang-rt-dev # libFuzzer is in the latter
   doxygen
-  "$@" # what else is asked for, such as the browser in which tests look at the report
+  "$@" # other requested packages, such as the browser in which tests open the report
 )
-python=/usr/bin/python3 # not the first on PATH: the .venv must outlive version managers and other environments
+python=/usr/bin/python3 # not the first on PATH: .venv must outlive version managers and other environments
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() {
@@ -56,7 +56,7 @@ install_packages() {
   "${apt[@]}" install --no-install-recommends "${missing[@]}" >/dev/null || fail "could not install ${missing[*]}"
 }
 
-# What a missing pin costs, in the order of requirements.txt.
+# Prints the consequence of a missing pin, in the order of requirements.txt.
 without() {
   case "$1" in
     clang-format* | clang-tidy*) echo "make lint and make format do not work" ;;
@@ -82,7 +82,7 @@ install_python() {
     say ".venv: up to date"
     return
   fi
-  # A .venv that was interrupted, moved, or made by another Python is made anew; any other one is brought up to date.
+  # A .venv that was interrupted, moved, or created by another Python is created again; any other .venv is updated.
   local same="import sys; exit(sys.version != '''$($python -c 'import sys; print(sys.version)')''' or sys.prefix != '''$PWD/.venv''')"
   if [ -e $unfinished ] || ! $venv/bin/python -c "$same" 2>/dev/null || ! $venv/bin/python -m pip --version >/dev/null 2>&1; then
     say ".venv: making it with $($python -V)"

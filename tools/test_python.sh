@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/test_python.sh: Awkward Array's own tests with upsweep's kernels and without, lists of dask-awkward, and the long tests of the
-# Python package.
+# tools/test_python.sh: Awkward Array's own tests with and without upsweep's kernels, lists of dask-awkward, and the
+# long tests of the Python package.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,7 +10,7 @@ python=$root/.venv/bin/python
 work=$root/build/test-python
 jobs=${JOBS:-$(nproc)}
 export PYTHONPATH=$root/build/python:$root/tests/awkward PYTHONDONTWRITEBYTECODE=1
-export CI=true # hypothesis makes the same examples in every run
+export CI=true # hypothesis uses the same examples in every run
 say() { printf '== test-python: %s\n' "$*"; }
 fail() {
   printf 'test-python: %s\n' "$*" >&2
@@ -21,7 +21,8 @@ for module in awkward hypothesis_awkward xdist; do
   $python -c "import $module" 2>/dev/null || fail "$python has no $module; make setup installs it"
 done
 
-# source_of NAME: prints the folder with the source of a package that requirements.txt pins, as its wheels leave the tests out.
+# source_of NAME: prints the folder with the source of a package that requirements.txt pins. Wheels do not contain the
+# tests.
 source_of() {
   local pin folder
   pin=$(grep "^$1==" requirements.txt)

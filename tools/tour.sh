@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/tour.sh: the tour: real tables, a running total over six million rows, the line items of 1995's orders, their
-# totals, SQL over the tables, an invoice reconciled, and a page of what was measured.
+# tools/tour.sh: the tour through real tables: a running total over six million rows, the line items of 1995's orders
+# and their totals. Then SQL over the tables, an invoice reconciled, and a page of the measurements.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,7 @@ mkdir -p "$data"
 
 say() { printf '\n== %s\n' "$*"; }
 run() { printf '$ %s\n' "$*"; "$@"; }
-# A query, shown, then compared with DuckDB; or a longer one compared in its place.
+# ask QUERY [LONGER]: runs and shows a query, then compares it, or a longer one instead, with DuckDB.
 ask() {
   run $upsweep query "$1"
   $python tools/tour_check.py $upsweep "${2:-$1}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# tools/tour_check.py: runs a query by the command and by DuckDB on the same file, and says whether the answers are equal;
-# or compares the tour's results on lists with NumPy's.
-"""tour_check.py COMMAND SQL: exit status 1 where the answers differ; without DuckDB nothing is compared.
-tour_check.py lists DIR: the same of totals_1995, dearest_1995 and dear_items_1995.parquet."""
+# tools/tour_check.py: compares the command's answer to a query with DuckDB's on the same file, or the tour's results
+# on lists with NumPy's.
+"""tour_check.py COMMAND SQL: exit status 1 if the answers differ; without DuckDB nothing is compared.
+tour_check.py lists DIR: compares totals_1995, dearest_1995 and dear_items_1995.parquet."""
 
 import json
 import math
@@ -11,7 +11,7 @@ import sys
 
 
 def equal(found, expected):
-    """Exactly, as text, but for floats: DuckDB divides rounded numbers for AVG."""
+    """Compares exactly, as text, except floats: DuckDB divides rounded numbers for AVG."""
     if isinstance(expected, float):
         return math.isclose(float(found), expected, rel_tol=1e-12)
     return str(found) == str(expected)
@@ -38,7 +38,7 @@ def check_lists(folder):
         and np.array_equal(cents(kept.values), values[dear])
         and np.array_equal(pc.list_value_length(kept), np.add.reduceat(dear.astype(np.int32), starts))
     )
-    print(f"verified: as NumPy {np.__version__} has it" if same else "WRONG: NumPy has others")
+    print(f"verified: NumPy {np.__version__} has the same results" if same else "WRONG: NumPy has other results")
     return 0 if same else 1
 
 
@@ -57,7 +57,7 @@ def main():
     same = len(found) == len(expected) and all(
         len(a) == len(b) and all(map(equal, a, b)) for a, b in zip(found, expected, strict=True)
     )
-    print(f"verified: as DuckDB {duckdb.__version__} has it" if same else f"WRONG: DuckDB has {expected}")
+    print(f"verified: DuckDB {duckdb.__version__} has the same answer" if same else f"WRONG: DuckDB has {expected}")
     return 0 if same else 1
 
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# tools/tour_data.py: makes the tour's tables (`tables DIR`), the lists of line items per order (`lists DIR`), which of
-# them are dear (`mask DIR`), and open line items with an invoice's total (`invoice DIR`).
+# tools/tour_data.py: makes the tour's data: tables (`tables DIR`), lists of line items per order (`lists DIR`), a mask
+# of dear line items (`mask DIR`), and open line items with an invoice's total (`invoice DIR`).
 """Real data for the tour, made once and kept.
 
-tables DIR  lineitem.parquet and orders.parquet of TPC-H at scale factor 1, by tpchgen-cli; where that is not installed,
-            tables of the same size and types by a small generator of our own, named as such in the output.
-lists DIR   starts_1995.npy and stops_1995.npy: where the line items of each order of 1995 lie in lineitem.
-mask DIR    dear_1995.parquet: of the prices of these line items in prices_1995.parquet, which are above 50,000.
-invoice DIR open_items.parquet: order, line and price of 20 line items; invoice_total.txt: what ten of them add up to.
+tables DIR  lineitem.parquet and orders.parquet of TPC-H at scale factor 1, by tpchgen-cli. If that is not installed, a small
+            generator makes tables of the same size and types, and the output says so.
+lists DIR   starts_1995.npy and stops_1995.npy: the rows of the line items of each order of 1995 in lineitem.
+mask DIR    dear_1995.parquet: for each price of these line items in prices_1995.parquet, whether it is above 50,000.
+invoice DIR open_items.parquet: order, line and price of 20 line items; invoice_total.txt: the sum of ten of these prices.
 """
 
 import datetime
@@ -25,7 +25,7 @@ ORDERS = 1_500_000
 
 
 def tpchgen(folder: pathlib.Path) -> bool:
-    """Writes both tables with tpchgen-cli; False where it is not installed."""
+    """Writes both tables with tpchgen-cli. Returns False if it is not installed."""
     tool = pathlib.Path(sys.executable).parent / "tpchgen-cli"
     if not tool.exists():
         return False
@@ -78,7 +78,7 @@ def lists(folder: pathlib.Path) -> None:
     dates = orders["o_orderdate"].combine_chunks().cast(pa.int32()).to_numpy()
     first_day, end = ((datetime.date(y, 1, 1) - datetime.date(1970, 1, 1)).days for y in (1995, 1996))
     chosen = orders["o_orderkey"].to_numpy()[(dates >= first_day) & (dates < end)]
-    # lineitem is sorted by order: an order's line items are one stretch of rows.
+    # lineitem is sorted by order: an order's line items are consecutive rows.
     np.save(folder / "starts_1995.npy", np.searchsorted(keys, chosen, "left").astype(np.int64))
     np.save(folder / "stops_1995.npy", np.searchsorted(keys, chosen, "right").astype(np.int64))
     print(f"{len(chosen):,} of {len(dates):,} orders are of 1995")

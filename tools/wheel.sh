@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/wheel.sh: builds the wheels of upsweep and of upsweep-report as pip does from a clone, packs what they need into them, installs
-# them in clean environments and runs their tests there.
+# tools/wheel.sh: builds the wheels of upsweep and of upsweep-report as pip does from a clone. It packs the needed
+# libraries into them, installs them in clean environments and runs their tests there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,8 +10,8 @@ say() { printf 'wheel: %s\n' "$*"; }
 pins() { grep -E "^($1)==" requirements.txt; }
 install() { "$1" -m pip --disable-pip-version-check install -q --only-binary=:all: "${@:2}"; }
 
-# abi3_python: prints the newest Python that makes a wheel for 3.12 and all later ones, on the PATH or of pyenv; those for
-# which requirements.txt has wheels.
+# abi3_python: prints the newest Python, on the PATH or of pyenv, that makes a wheel for 3.12 and all later ones. Only
+# Pythons for which requirements.txt has wheels are considered.
 abi3_python() {
   local minor python
   for minor in 14 13 12; do
@@ -25,8 +25,8 @@ os.stat(sysconfig.get_path("include") + "/Python.h"); assert not sysconfig.get_c
   done
 }
 
-# clean_copy: the files that git has, or would have, without .venv and build folders, in $work/source: what a clone is. It is kept, and
-# unchanged files with their times, so that only what has changed is compiled again.
+# clean_copy: copies the files that git has, or would have, to $work/source, without .venv and build folders, as in a
+# clone. The copy is kept, and unchanged files keep their times, so that only changed files are compiled again.
 clean_copy() {
   local new=$work/source.new
   rm -rf "$new" && mkdir "$new"
@@ -37,7 +37,7 @@ clean_copy() {
   rm -rf $work/source && mv "$new" $work/source
 }
 
-# make_report: the wheel of upsweep-report, which is pure Python and the same for all.
+# make_report: makes the wheel of upsweep-report, which is pure Python and the same for all Pythons.
 make_report() {
   rm -rf $work/report $work/builder
   say "pip builds upsweep-report in a clean environment"
@@ -48,8 +48,8 @@ make_report() {
   say "$(echo dist/upsweep_report-*.whl), $(($(stat -c %s $work/report/upsweep_report-*.whl) / 1000)) kB"
 }
 
-# make_wheel PYTHON: pip builds a wheel from a clean copy in a clean environment, as it does for users; then it gets the
-# libraries that it needs, and is tested in another clean environment.
+# make_wheel PYTHON: pip builds a wheel from a clean copy in a clean environment, as it does for users. Then the
+# libraries that it needs are added, and it is tested in another clean environment.
 make_wheel() {
   local python=$1 wheel so_version bin=$PWD/$work/clean/bin
   local clean=$bin/python
@@ -78,9 +78,9 @@ make_wheel() {
   (cd $work/elsewhere && [ "$($bin/upsweep reduce prices.csv:price --quiet)" = 42 ])
   (cd $work/elsewhere && $clean -c "import upsweep
 assert upsweep.query(\"SELECT SUM(price) AS s FROM 'prices.csv'\").to_dict() == {'s': [42]}")
-  bash tools/run_paths.sh "$($clean -c 'import os, upsweep; print(os.path.dirname(upsweep.__file__))')" / # none but beside itself
+  bash tools/run_paths.sh "$($clean -c 'import os, upsweep; print(os.path.dirname(upsweep.__file__))')" / # only run paths relative to itself
 
-  # Arrow stays pyarrow's.
+  # Arrow is not packed: pyarrow's is used.
   so_version=$(.venv/bin/python -c 'import pyarrow; print(pyarrow.cpp_build_info.so_version)')
   say "packing oneTBB and the other libraries into it"
   PATH="$PWD/.venv/bin:$PATH" .venv/bin/auditwheel repair $work/raw/upsweep-*.whl -w $work/repaired \
@@ -107,7 +107,7 @@ clean_copy
 make_report
 make_wheel /usr/bin/python3
 
-# From 3.12 on that Python has made the wheel of all later ones too.
+# If that Python is 3.12 or later, its wheel also serves all later ones.
 if /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info >= (3, 12))'; then
   python=$(abi3_python)
   if [ -z "$python" ]; then
