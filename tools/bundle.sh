@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/bundle.sh: packs the command, the tests and their libraries into dist/, to run where only the driver is.
+# tools/bundle.sh: packs the command, the tests and their libraries into dist/, for machines that only have the driver.
 #
-# PARTS=segmented,scan builds and takes along only the tests whose names have one of these words in them, and without `cli` none
-# of the command's: little more than the libraries' 40 MB. BUNDLE_IO=1 adds Arrow, and with it Parquet, Arrow IPC and CSV: 52 MB.
+# PARTS=segmented,scan builds and includes only the tests whose names contain one of these words. Without `cli` it
+# includes none of the command's tests. The result is little larger than the libraries' 40 MB. BUNDLE_IO=1 adds Arrow,
+# and with it Parquet, Arrow IPC and CSV: 52 MB. BUNDLE_CMAKE holds more arguments of cmake.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -21,8 +22,9 @@ fail() {
 }
 
 # ---- build
-[ ! -d $build.away ] || { rm -rf $build && mv $build.away $build; } # where the trial at the end was interrupted
-cmake --preset bundle -DUPSWEEP_ARROW=$with_arrow
+[ ! -d $build.away ] || { rm -rf $build && mv $build.away $build; } # if the test at the end was interrupted
+# shellcheck disable=SC2086 # several arguments
+cmake --preset bundle -DUPSWEEP_ARROW=$with_arrow ${BUNDLE_CMAKE:-}
 is_wanted() { [ -z "$parts" ] || [[ $1 =~ ${parts//,/|} ]]; }
 wanted_tests() {
   ninja -C $build -t targets all | sed -n 's|^tests/test_\([a-z0-9_]*\): .*|\1|p' | while IFS= read -r test; do
@@ -46,7 +48,7 @@ if is_wanted cli; then cp tests/run_pytest.py "$new/tests/" && cp -r tests/cli/*
 [ -n "$(find "$new/tests" -type f)" ] || fail "no test has one of these words in its name: $parts"
 cp tools/bundle_test.sh "$new/test"
 cp LICENSE "$new/"
-if [ -d ../shared/cases ]; then # other people's cases, where they are at hand
+if [ -d ../shared/cases ]; then # other people's cases, if available
   mkdir "$new/shared"
   cp -r ../shared/cases "$new/shared/"
 fi
@@ -54,7 +56,7 @@ find $build/lib -maxdepth 1 -name '*.so.*.*.*' -type f -print0 | while IFS= read
   cp "$library" "$new/lib/$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')"
 done
 
-# What the programs load from this machine, but for the C library, which is the other machine's own.
+# Copies the libraries that the programs load from this machine, except the C library, which is the other machine's.
 arrow=""
 [ $with_arrow = OFF ] || arrow=$(.venv/bin/python -c 'import pyarrow; print(pyarrow.get_library_dirs()[0])' || true)
 needed() {
@@ -69,10 +71,10 @@ needed "${programs[@]}" | while read -r name path; do
   esac
 done
 
-# ---- slim, and look at what came of it
+# ---- remove symbols, and check the result
 mapfile -t programs < <(elf_files)
 strip --strip-unneeded "${programs[@]}"
-bash tools/run_paths.sh "$new" / # none but beside the programs
+bash tools/run_paths.sh "$new" / # only run paths relative to the programs
 glibc=$(objdump -T "${programs[@]}" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
 bytes=$(du -sb "$new" | cut -f1)
 mb=$(((bytes + 999999) / 1000000))
@@ -88,7 +90,7 @@ END
 [ $with_arrow = ON ] || [ $mb -le $limit_mb ] || fail "$new has $mb MB, more than $limit_mb"
 say "$new: $mb MB; needs glibc ${glibc#GLIBC_} or newer"
 
-# ---- try it: without a GPU, from another folder, with the build out of the way
+# ---- test it: without a GPU, from another folder, with the build folder moved away
 elsewhere=$(mktemp -d)
 back() {
   [ ! -d $build.away ] || mv $build.away $build
