@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# tools/figures.py: makes the tables of README.md and of pages of docs/, docs/h200.svg and docs/scaling.svg, from bench/results/.
-"""Puts every figure into its place between `<!-- figures:begin NAME -->` and `<!-- figures:end -->`, and draws the charts.
+# tools/figures.py: makes tables in README.md and docs/, docs/h200.svg and docs/scaling.svg from bench/results/.
+"""Writes every figure between `<!-- figures:begin NAME -->` and `<!-- figures:end -->`, and draws the charts.
 
-With --check nothing is written: exit status 1 where a file is not what this script makes of bench/results/.
+With --check nothing is written: exit status 1 if a file differs from what this script makes of bench/results/.
 """
 import json
 import math
@@ -21,7 +21,7 @@ PAGES = ["README.md", "docs/performance.md", "docs/scaling.md", "docs/dask.md"]
 CHART, SCALING_CHART = "docs/h200.svg", "docs/scaling.svg"
 RECORDED = json.loads((RESULTS / "recorded.json").read_text())
 TYPES = ["int32", "float32", "int64", "float64"]
-# The queries as the benchmarks call them, and as the tables do.
+# The names of queries in the benchmarks, and in the tables.
 QUERIES = {
     "filtered sum, Z = 30": "filtered sum, Z = 30",
     "filtered sum, Z = 5000": "filtered sum, Z = 5000",
@@ -32,7 +32,7 @@ QUERIES = {
 MS, US = 1e3, 1e6
 
 
-# ---- what was measured
+# ---- the measurements
 
 
 def ladder(name):
@@ -40,7 +40,7 @@ def ladder(name):
 
 
 def rows(name, **wanted):
-    """The verified rows of a ladder whose fields are as wanted, in the ladder's order."""
+    """The verified rows of a ladder whose fields have the wanted values, in the ladder's order."""
     found = [row for row in ladder(name)["rows"] if row["status"] == "verified"]
     return [row for row in found if all(row[field] == value for field, value in wanted.items())]
 
@@ -62,7 +62,7 @@ def query_peers(query, where, name="epyc2-query-peers"):
 
 
 def query_seconds(name, query):
-    """By threads, in ascending order."""
+    """The seconds by number of threads, in ascending order."""
     lines = [json.loads(line) for line in (RESULTS / f"{name}.jsonl").read_text().splitlines()]
     return [line["seconds"] for line in lines if line["query"] == query]
 
@@ -75,11 +75,11 @@ def gpu_query(query, copies=10, by="upsweep"):
 
 
 def filled(engine, instance="small"):
-    """Median seconds in which a way to find all subset sums took, beside its peers."""
+    """The median seconds of an engine that finds all subset sums."""
     return statistics.median(ladder("xeon-subset-sum-peers")["fills_s"][instance][engine])
 
 
-# ---- how it is written
+# ---- formats
 
 
 def number(value):
@@ -116,11 +116,11 @@ def strong(text, yes):
     return f"**{text}**" if yes else text
 
 
-# ---- what was only noted
+# ---- figures that were only noted
 
 
 def noted(name):
-    """A table of what stands in recorded.json under `name`."""
+    """The table of the figures under `name` in recorded.json."""
     record = RECORDED[name]
     lines = []
     for item in record["rows"]:
@@ -141,18 +141,18 @@ def origin(name):
     return f"On {RECORDED['machines'][record['machine']]}{made_by}; noted on {record['date']} in commit {record['commit']}."
 
 
-# ---- measured on the CPU
+# ---- measurements on the CPU
 
 
 def on_two_cores(name, **wanted):
-    """The rows of two threads, and of rungs that run on one."""
+    """The rows for two threads, and for rungs that run on one thread."""
     found = rows(name, **wanted)
     most = {(r["rung"], r["type"]): r["threads"] for r in found}  # counts ascend
     return [r for r in found if r["threads"] == most[r["rung"], r["type"]]]
 
 
 def cpu_ladder(name, types, api, **wanted):
-    """A table of rungs and types on two cores: milliseconds, and fractions of the rate of a copy on as many threads."""
+    """A table of rungs and types on two cores: milliseconds, and fractions of the rate of a copy on the same number of threads."""
     found = on_two_cores(name, **wanted)
     lines = []
     for rung in dict.fromkeys(r["rung"] for r in rows(name, **wanted)):
@@ -161,7 +161,7 @@ def cpu_ladder(name, types, api, **wanted):
     return table(["rung", *types], lines)
 
 
-# What the ladders of lists call their generated lists and what is done with them, and how tables do.
+# The names of generated lists and of the work on them: in the ladders of lists, and in the tables.
 LISTS = {
     "lists: poisson": "Poisson(3)",
     "lists: 0to4": "0 to 4",
@@ -181,20 +181,20 @@ LIST_WORK = {
 
 
 def list_ladders(name, field):
-    """The verified rows, or the groups, of ladders that stand one on a line; each with its problem."""
+    """The verified rows, or the groups, of ladders in a file with one ladder per line; each with its problem."""
     lines = [json.loads(line) for line in (RESULTS / f"{name}.jsonl").read_text().splitlines()]
     return [one | {"problem": line["problem"]} for line in lines for one in line[field] if one.get("median_s", 1)]
 
 
 def what_of_lists(found):
-    """What the row is of: sums, Poisson(3) …"""
+    """The cells that describe a row: sums, Poisson(3) …"""
     lists, *more = found["input"].split(", ")
     kind = "" if found["type"] == "float64" else f" of {found['type']}"
     return [", ".join([LIST_WORK[found["problem"]] + kind, *more]), LISTS[lists]]
 
 
 def cpu_lists():
-    """Milliseconds of the API's rung on two threads and all cores, in brackets times of moving the bytes; and the loop."""
+    """Milliseconds of the API's rung on two threads and all cores; in brackets multiples of a copy's time; and the loop."""
     top = {"cpu.columns", "cpu.networks", "cpu.compress", "cpu.staged"}
     found = [r for r in list_ladders("xeon16-lists", "rows") if r["rung"] in top]
     loops = {(g["problem"], g["input"]): g["inlined_s"] for g in list_ladders("xeon16-lists", "groups") if g["inlined_s"]}
@@ -208,7 +208,7 @@ def cpu_lists():
 
 
 def gpu_lists():
-    """Microseconds of the API's rung, in brackets the fraction of a copy's rate, and of what is there besides."""
+    """Microseconds of the API's rung, in brackets the fraction of a copy's rate, and microseconds of other rungs."""
     top = {"cuda.pipeline", "cuda.tiles", "cuda.ranks"}
     found = list_ladders("h200-lists", "rows")
     lines = []
@@ -221,7 +221,7 @@ def gpu_lists():
 
 
 def what_of_groups(found):
-    """How many rows, which keys, how many groups."""
+    """The cells that describe a row: its number of rows, its keys, its number of groups."""
     keys = found["input"].removeprefix("keys: ").split(",")[0]
     return [f"{power_or_number(found['n'])} rows, {keys} key{'' if keys == 'one' else 's'}", f"{found['groups']:,}"]
 
@@ -232,7 +232,7 @@ def power_or_number(n):
 
 
 def gpu_groups():
-    """Milliseconds of every rung, in brackets of the API's the fraction of a copy's rate."""
+    """Milliseconds of every rung; for the API's rung in brackets the fraction of a copy's rate."""
     found = list_ladders("h200-group", "rows")
     rungs = list(dict.fromkeys(r["rung"] for r in found))
     lines = []
@@ -244,7 +244,7 @@ def gpu_groups():
 
 
 def gpu_shards():
-    """By GPUs: milliseconds of a call that is waited for, in brackets how many times as fast as one GPU all of them are."""
+    """By GPUs: milliseconds of a call including the wait; in brackets the speedup over one GPU."""
     found = [json.loads(line) for line in (RESULTS / "h200x4-shards.jsonl").read_text().splitlines()]
     lines = []
     for problem, kind, size in dict.fromkeys((r["problem"], r["type"], r["elements_each"]) for r in found):
@@ -275,7 +275,7 @@ def cpu_scan_gain():
 
 
 def cpu_scaling(machine, more=None):
-    """A line per count of threads: milliseconds, and fractions of the rate of a copy on as many."""
+    """A line per number of threads: milliseconds, and fractions of the rate of a copy on the same number of threads."""
     wanted = {f"scan, {t}": (f"{machine}-scan", "cpu.lookahead", t) for t in TYPES}
     wanted |= {f"offsets, {t}": (f"{machine}-ragged", "cpu.lookahead", t) for t in ("int32", "int64")} | (more or {})
     columns = [rows(name, rung=rung, type=t, input=None) for name, rung, t in wanted.values()]
@@ -289,7 +289,7 @@ def cpu_scaling(machine, more=None):
 
 
 def cpu_many():
-    """Milliseconds by threads: what the ladders and query_bench measured, and below it what was noted."""
+    """Milliseconds by threads: the measurements of the ladders and query_bench, and below them the noted figures."""
 
     def ms(seconds):
         return [number(s * MS) for s in seconds]
@@ -316,7 +316,7 @@ def cpu_many():
 
 
 def gpu_chunked():
-    """Calls on the host's arrays by the limit of the GPU's memory: GB/s of the input, and what it could be."""
+    """Calls on arrays in host memory by the limit of the GPU's memory: GB/s of the input, and the possible GB/s."""
     found = [json.loads(line) for line in (RESULTS / "h200-chunked.jsonl").read_text().splitlines()]
     lines = []
     for r in (r for r in found if "problem" in r):
@@ -328,7 +328,7 @@ def gpu_chunked():
 
 
 def mpi_calls():
-    """Calls by ranks: on empty shares in microseconds, on long ones in milliseconds."""
+    """Calls by ranks: on empty shares in microseconds, on long shares in milliseconds."""
     found = [r for r in scaling_model.lines("xeon64-mpi") if not r["call"].startswith("merging") and r["n"] in (0, 2**26)]
     ranks = sorted({r["ranks"] for r in found})
     lines = []
@@ -340,7 +340,7 @@ def mpi_calls():
 
 
 def off_by(fit, scale=MS):
-    """What the model says of a measurement that it was not fitted to, what was measured, and how far off it is."""
+    """The model's prediction of a measurement that it was not fitted to, the measurement, and the error."""
     said, found = fit.predict(fit.held.terms), fit.held.seconds
     return [number(said * scale), number(found * scale), f"{abs(fit.error) * 100:.0f} %{' ' + ('less' if fit.error < 0 else 'more') if round(fit.error, 2) else ''}"]
 
@@ -429,7 +429,7 @@ def cpu_subset_sum_solved():
     return table(["items", *engines.values()], lines)
 
 
-# ---- measured on a GPU
+# ---- measurements on a GPU
 
 
 def by_type(name, n, **wanted):
@@ -514,7 +514,7 @@ def gpu_subset_sum():
     return table(["rung", "ten items", "a thousand items", "a thousand even items", "60 items of 57 bits"], lines)
 
 
-# ---- beside what the sources report
+# ---- comparison with what the sources report
 
 
 def published_filtered_sum():
@@ -563,33 +563,26 @@ def headline():
         (value,) = [r["value"] for r in RECORDED[table]["rows"] if r["what"].startswith(what)]
         return value
 
-    selected = recorded("gpu_lists_large", "selections of float64, 50 % of Poisson")
-    masked, summed = recorded("python_awkward", "`pt[pt > 30]`"), recorded("python_sums", "float64")
+    analysis = recorded("python_adl", "6: ")[0].split(" → ")
     gpu = [("cuda.cub", "CUB"), ("cuda.thrust", "Thrust")]
-    many = RECORDED["cpu_many_std_par"]["rows"][0]["value"]
     on_gpu, by_cupy = gpu_query("TPC-H Q6"), gpu_query("TPC-H Q6", by="cupy")
     return table(["", "upsweep", "instead"], [
         h200("h200-scan", "Running sum of 2^28 int32; H200", "cuda.lookahead", dict(gpu), type="int32", n=2**28),
         h200("h200-ragged", "Offsets of 10^8 lists, validated; H200", "cuda.lookahead", dict(gpu), type="int64", n=10**8, input=None),
-        h200("h200-reduce", "Sum of 2^28 float32, which only reads; H200", "cuda.one_kernel", dict(gpu[:1]), type="float32", n=2**28),
         ["Running sum of 10^8 int32; two cores", time(cpu_seconds("cpu.lookahead", "int32")),
          f"`std::inclusive_scan` on oneTBB {time(cpu_seconds('cpu.std_par', 'int32'))}"],
-        ["Running sum of 5·10^8 int32; 32 cores", f"{many[0]} ms; a copy {many[3]} ms", f"`std::inclusive_scan` on oneTBB {many[1]} ms"],
         sums_of_lists(),
-        ["Half of 2^28 float64 in lists of Poisson(3) selected; H200", f"{number(float(selected[0]) / 1e3)} ms", f"CUB {number(float(selected[2]) / 1e3)} ms"],
         query("TPC-H Q1", "memory"),
-        query("TPC-H Q6", "memory"),
         query("TPC-H Q6", "Parquet"),
         ["TPC-H Q6, columns on the H200", time(on_gpu["kernel_s"]), f"CuPy {time(by_cupy['seconds'])}"],
         ["All subset sums up to 25,000,000 of ten items, by `cpu.bits_simd`; two cores", time(filled("cpu.bits_simd")),
          f"`std::bitset` {time(filled('std::bitset'))}, NumPy {time(filled('numpy'))}"],
-        ["Running sum of 10^8 float64, from Python; two cores", f"{summed[0]} ms; a copy {summed[2]} ms", f"NumPy {summed[1]} ms"],
         ["10^8 rows into 100 groups, into 10^5; H100", f"{grouped[0]['value'][0]} ms, {grouped[1]['value'][0]} ms", f"cuDF {grouped[0]['value'][1]} ms, {grouped[1]['value'][1]} ms; PyTorch {grouped[0]['value'][3]} ms, {grouped[1]['value'][3]} ms"],
-        ["`pt[pt > 30]` of 10^7 events by Awkward Array with upsweep's kernels; two cores", f"{masked[1]} ms", f"Awkward alone {masked[0]} ms"],
+        ["A whole analysis by Awkward Array (ADL query 6, 10^6 events); two cores", f"{analysis[1]} ms", f"without upsweep {analysis[0]} ms"],
     ])  # fmt: skip
 
 
-# What was only noted, unless a function makes more of it.
+# Tables of noted figures, and the functions that make other tables.
 TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.items()
           if isinstance(record, dict) and any("what" in line for line in record.get("rows", []))} | {
     "headline": headline,
@@ -641,10 +634,11 @@ PANELS = [
     ("Offsets of 10^8 lists with int64 bounds, validated", "h200-ragged", "int64", 10**8, None),
     ("Sum of 2^28 float32", "h200-reduce", "float32", 2**28, None),
 ]
-# Columns of the chart in pixels: where labels end, bars begin, a copy's bar ends, times and fractions end.
+# Columns of the chart in pixels: the ends of labels, the beginnings of bars, the end of a copy's bar, the ends of times
+# and fractions.
 WIDTH, LABEL, BAR, COPY, TIME, FRACTION = 820, 208, 218, 598, 730, 796
 ROW = 19
-# Text has a contrast of at least 4.5:1 with the background, which the chart brings along.
+# Text has a contrast of at least 4.5:1 with the background, which is part of the chart.
 STYLE = """
   text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #424a53 }
   .end { text-anchor: end }
@@ -677,7 +671,7 @@ def legend(y):
 
 
 def panel(title, name, type_name, n, source, y):
-    """The panel's SVG, and where it ends."""
+    """The panel's SVG, and the y coordinate of its end."""
     found = rows(name, type=type_name, n=n, input=source)
     api = api_rung(name, type=type_name, n=n, input=source)
     parts = [text(24, y, title, "title"), text(TIME, y, "ms", "end"), text(FRACTION, y, "of copy", "end")]
@@ -731,13 +725,13 @@ LINES = """
 
 
 def power_of_ten(exponent):
-    """Of seconds."""
+    """The label for 10^exponent seconds."""
     unit, name = next((unit, name) for unit, name in ((0, "s"), (-3, "ms"), (-6, "us")) if exponent >= unit)
     return f"{10 ** (exponent - unit)} {name}"
 
 
 def plot(title, what, left, least, most, curves):
-    """Curves by ranks, from 10^least to 10^most seconds. Of each: a name, where its name stands above the end, looks, and points."""
+    """Curves by ranks, from 10^least to 10^most seconds. Each has a name, the name's offset above its end, looks, and points."""
 
     def at(ranks, seconds):
         x = left + math.log10(ranks) / 5 * PLOT_WIDTH

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tools/rung_tables.py: makes the lists of problems and rungs in READMEs and in the guide, from what the library and the report declare.
+# tools/rung_tables.py: makes the lists of problems and rungs in READMEs and the guide, from the declarations of the
+# library.
 """Fills the space between `<!-- NAME:begin -->` and `<!-- NAME:end -->`:
 
-    rungs       in a problem's README, `rungs:begin cpu|cuda (LEGEND)`: its rungs; in README.md all ladders
-    problems    in src/problems/README.md: the problems of each group
+    rungs       in a problem's README, `rungs:begin cpu|cuda (LEGEND)`: its rungs
+    problems    in src/problems/README.md: the problems of each group, and their rungs
     chapters    in docs/index.md: the chapters of the guide
-    operations  in docs/guide/roofline.md: what the report counts of each problem
+    operations  in docs/guide/roofline.md: the operations of each problem, as the report counts them
 
-Needs the Python packages that were built, as `make docs` does. With --check nothing is written: exit status 1 if a file differs.
+Needs the built Python packages, as `make docs` does. With --check nothing is written: exit status 1 if a file differs.
 """
 
 import itertools
@@ -57,15 +58,18 @@ def title_of(problem: str) -> str:
 
 
 def of_groups(found: dict[str, list[dict]]) -> str:
-    """Each problem with its folder and what it computes, group by group."""
+    """Every ladder, group by group: its problem, what it computes, and the names of its rungs by backend."""
     places = {problem: folder_of(problem).relative_to(PROBLEMS) for problem in found}
-    rows = [
-        [f"`{group}/`: {what}", f"[{problem}]({path}/README.md)", title_of(problem)]
-        for group, what in GROUPS.items()
-        for problem, path in places.items()
-        if path.parts[0] == group
-    ]
-    return table(["folder", "problem", "what it computes"], rows)
+    rows = []
+    for group, what in GROUPS.items():
+        for problem, path in places.items():
+            if path.parts[0] == group:
+                names = [
+                    ", ".join(rung["rung"].partition(".")[2] for rung in found[problem] if rung["rung"].startswith(backend))
+                    for backend in ("cpu.", "cuda.")
+                ]
+                rows.append([f"`{group}/`: {what}", f"[{problem}]({path}/README.md)", title_of(problem), *names])
+    return table(["folder", "problem", "what it computes", "rungs `cpu.`…", "rungs `cuda.`…"], rows)
 
 
 def chapters(found: dict[str, list[dict]]) -> str:
@@ -84,20 +88,7 @@ def operations(found: dict[str, list[dict]]) -> str:
     return table(["problem", "operations", "for each byte"], rows)
 
 
-def of_all(found: dict[str, list[dict]]) -> str:
-    """Every ladder: its problem, what that computes, and the names of its rungs by backend."""
-    rows = []
-    for problem, rungs in found.items():
-        names = [
-            ", ".join(rung["rung"].partition(".")[2] for rung in rungs if rung["rung"].startswith(backend))
-            for backend in ("cpu.", "cuda.")
-        ]
-        rows.append([f"[{problem}]({folder_of(problem).relative_to(ROOT)}/README.md)", title_of(problem), *names])
-    return table(["problem", "what it computes", "rungs `cpu.`…", "rungs `cuda.`…"], rows)
-
-
 LISTS = {  # by page, then by the name of its mark
-    ROOT / "README.md": {"rungs": of_all},
     PROBLEMS / "README.md": {"problems": of_groups},
     ROOT / "docs/index.md": {"chapters": chapters},
     ROOT / "docs/guide/roofline.md": {"operations": operations},
