@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# docs/conf.py: how Sphinx makes the guide of the Markdown in this repository: `make docs`, by tools/docs.sh.
-"""The source folder is the repository's root, so that links work here as they do on GitHub, to READMEs and to code too."""
+# docs/conf.py: how Sphinx builds the guide from this repository's Markdown, by `make docs` (tools/docs.sh).
+"""The source folder is the repository's root, so links work as they do on GitHub, also to READMEs and to code."""
 
 import sys
 from pathlib import Path
@@ -9,17 +9,17 @@ sys.path.insert(0, str(Path(__file__).parent))  # lesson.py
 
 project = "upsweep"
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "src/README.md", "src/**/README.md", "include/**/README.md", "bench/results/README.md", "CONTRIBUTING.md"]
+include_patterns = ["docs/**.md", "src/README.md", "src/**/README.md", "include/**/README.md", "bench/results/README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 exclude_patterns = [".*", "build*", "dist"]
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "lesson"]
 
-# A link or a name that leads nowhere is a warning, and warnings are errors; but for these names.
+# A link or a name without a target is a warning, and warnings are errors. These names are exempt.
 nitpicky = True
 nitpick_ignore_regex = [
-    ("cpp:identifier", r"(upsweep::)?(mpi::|nccl::)?detail(::.*)?"),  # what only templates need
-    ("cpp:identifier", r"query::\w+|State|CUstream_st|CUevent_st|MPI_Comm|ncclComm_t"),  # what headers only declare, or others do
+    ("cpp:identifier", r"(upsweep::)?(mpi::|nccl::)?detail(::.*)?"),  # names that only templates use
+    ("cpp:identifier", r"query::\w+|State|CUstream_st|CUevent_st|MPI_Comm|ncclComm_t"),  # only declared, or not ours
     ("cpp:identifier", r"u?int\d+_t"),
-    ("std:ref", r"\w+_8hpp"),  # headers that comments name: doxygen would link them to pages of its own
+    ("std:ref", r"\w+_8hpp"),  # headers that comments name: doxygen would link to its pages for them
     ("py:class", ".*"),  # types of parameters are prose: "array of int64, of shape (n,)"
 ]
 suppress_warnings = ["duplicate_declaration.cpp"]  # every header opens the namespace upsweep
@@ -30,11 +30,11 @@ myst_enable_extensions = ["colon_fence"]
 
 breathe_projects = {"upsweep": "../build/docs/doxygen/xml"}
 breathe_default_project = "upsweep"
-breathe_show_include = False  # the heading says it
+breathe_show_include = False  # the heading names the header
 
 add_module_names = False
-autodoc_typehints = "none"  # the docstrings have types
-default_role = "code"  # docstrings write names as Markdown does
+autodoc_typehints = "none"  # the docstrings contain types
+default_role = "code"  # docstrings mark names with backquotes, like Markdown
 
 html_theme = "furo"
 html_title = "upsweep"
