@@ -48,10 +48,19 @@ def stand_in(folder: pathlib.Path) -> None:
     def decimals(values: np.ndarray) -> pa.Array:
         return pa.array(values.astype(np.int64)).cast(pa.decimal128(19, 0)).cast(cents)
 
+    def percents(values: np.ndarray) -> pa.Array:
+        return pc.divide(decimals(values), pa.scalar(100)).cast(cents)
+
     lineitem = {
         "l_orderkey": pa.array(np.repeat(keys, lines)),
+        "l_suppkey": pa.array(random.integers(1, 10_001, ROWS)),
         "l_quantity": decimals(random.integers(1, 51, ROWS)),
         "l_extendedprice": decimals(random.integers(901, 104_950, ROWS)),
+        "l_discount": percents(random.integers(0, 11, ROWS)),
+        "l_tax": percents(random.integers(0, 9, ROWS)),
+        "l_returnflag": pa.array(np.array(list("ANR"))[random.integers(0, 3, ROWS)]),
+        "l_linestatus": pa.array(np.array(list("FO"))[random.integers(0, 2, ROWS)]),
+        "l_shipdate": pa.array(np.repeat(days, lines) + random.integers(1, 122, ROWS).astype(np.int32)).cast(pa.date32()),
     }
     orders = {"o_orderkey": pa.array(keys), "o_orderdate": pa.array(days).cast(pa.date32())}
     pq.write_table(pa.table(lineitem), folder / "lineitem.parquet")

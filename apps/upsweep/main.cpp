@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "examples.hpp"
 #include "io/npy_writer.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
@@ -345,10 +346,20 @@ void print_help(const CLI::App& app, const std::string& command) {
   print((*found)->help(app.get_name()));
 }
 
-/// Wraps the help of each option so that it fits 80 columns.
-void wrap_help(CLI::App& command) {
+/// Wraps the help of each option so that it fits 80 columns, and adds the examples of the command.
+void finish_help(CLI::App& command) {
+  command.footer(examples_text(command.get_name()));
   const std::size_t width = 80 - command.get_formatter()->get_column_width();
   for (CLI::Option* option : command.get_options()) option->description(wrapped(option->get_description(), 0, width));
+}
+
+/// Prints the commands, and how to read more.
+void print_short_help(const CLI::App& app) {
+  std::string text = app.get_description() + "\n\nUsage: upsweep COMMAND [OPTIONS]\n\n";
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    text += fmt::format("  {:<12}{}\n", command->get_name(), command->get_description());
+  }
+  print(text + "\nupsweep COMMAND --help shows the options of a command, and two examples.\n");
 }
 
 /// Adds a command with its own options and the common ones.
@@ -359,7 +370,7 @@ void add_command(CLI::App& app, Common& common, int& status, const char* name, c
   const auto own = std::make_shared<Own>();
   declare(*command, *own);
   add_common(*command, common);
-  wrap_help(*command);
+  finish_help(*command);
   command->callback([&common, &status, own, run] { status = run(common, *own); });
 }
 
@@ -381,12 +392,20 @@ int run(int argc, char** argv, Common& common) {
   add("bench", "measure the ladders, and record every figure", declare_bench, run_bench);
   CLI::App* devices = app.add_subcommand("devices", "show the CPU, the GPUs, and their memory rates");
   add_common(*devices, common);
+  finish_help(*devices);
   devices->callback([&] { status = run_devices(common); });
-  app.add_subcommand("version", "print the version, as --version does")->callback([] { print(kVersion); });
+  CLI::App* version = app.add_subcommand("version", "print the version, as --version does");
+  finish_help(*version);
+  version->callback([] { print(kVersion); });
   CLI::App* help = app.add_subcommand("help", "print the help, as --help does");
   std::string helped;
   help->add_option("COMMAND", helped, "describe this command (default: list the commands)");
+  finish_help(*help);
   help->callback([&] { print_help(app, helped); });
+  if (argc == 1) {
+    print_short_help(app);
+    return 0;
+  }
   try {
     app.parse(argc, argv);  // also runs the command
   } catch (const CLI::CallForHelp&) {

@@ -147,12 +147,12 @@ class Upsweep:
         """Runs a bash script with pipefail, where $U is the command."""
         return self.run_other(["bash", "-o", "pipefail", "-c", script])
 
-    def run_other(self, args, timeout=3600):
+    def run_other(self, args, timeout=3600, env=None):
         """Runs another program, where $U is the command."""
         return subprocess.run(
             args,
             cwd=self.folder,
-            env={**os.environ, "U": COMMAND},
+            env={**(env or os.environ), "U": COMMAND},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

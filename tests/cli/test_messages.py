@@ -45,8 +45,8 @@ def test_a_word_that_is_no_command_is_named(upsweep, args):
 
 
 def test_no_command_at_all(upsweep):
-    text = message(upsweep)
-    assert "a command is needed" in text and ", ".join(COMMANDS) in text, text
+    text = message(upsweep, "--quiet")
+    assert "a command is needed before --quiet: " in text and ", ".join(COMMANDS) in text, text
     assert "a command is needed before --nosuch: " in message(upsweep, "--nosuch")
 
 
