@@ -381,7 +381,9 @@ int run_bench(const Common& common, const BenchOptions& options) {
   if (*options.output == "-") refuse("-o needs a file, as an interrupted measurement resumes from it");
   const BenchPlan plan(common, options);
   Results results(*options.output, about(common, options, plan));
+  set_interrupt_hint("; run the same command again to resume");
   measure(plan, results, common.quiet);
+  set_interrupt_hint("");
   results.close();
   const Json& all = results.all();
   if (common.json) {

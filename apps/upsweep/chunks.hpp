@@ -44,11 +44,16 @@ inline std::int64_t chunk_length(const Common& common, const io::ColumnInfo& inf
 }
 
 /// Returns where the output goes: "-" also for other names of standard output, such as /dev/stdout. Throws
-/// invalid_argument for a name without a known format, and if .npy bytes and JSON would both go to standard output.
+/// invalid_argument for a name without a known format, for a terminal, and if .npy bytes and JSON would both go to
+/// standard output.
 inline std::optional<std::string> output_of(const Common& common, std::optional<std::string> output) {
   if (output == "") refuse("-o needs the name of a file, or - for standard output");
   if (output && io::is_standard_output(*output)) output = "-";
   if (output == "-" && common.json) refuse("-o - and --json both write to standard output: choose one");
+  if (output && is_terminal(*output)) {
+    refuse("-o {} would write binary data to a terminal: name a file, such as -o OUT.npy{}", *output,
+           output == "-" ? ", or redirect standard output, such as by > OUT.npy" : "");
+  }
   if (output) io::require_result_name(*output);
   return output;
 }

@@ -441,6 +441,7 @@ int run_reporting(int argc, char** argv) {
   // A command line that cannot be parsed still determines the format of the error message.
   const bool asks_json =
       std::any_of(argv, argv + argc, [](const char* arg) { return std::string_view(arg) == "--json"; });
+  end_on_interrupt(asks_json);
   try {
     return run(argc, argv, common);
   } catch (const ReportedElsewhere&) {

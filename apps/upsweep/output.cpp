@@ -4,12 +4,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "io/npy_writer.hpp"
+#include "io/output_file.hpp"
 #include "io/posix.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/machine.hpp"
@@ -35,7 +39,66 @@ std::size_t end_of_text(std::string_view message) {
 
 int output = STDOUT_FILENO;  // what print() writes to
 
+// A signal handler reads these.
+std::atomic<bool> has_printed = false;  // to standard output
+std::atomic<bool> asks_json = false;
+std::atomic<bool> has_terminal = false;  // as standard error
+std::atomic<const char*> interrupt_hint = "";
+std::atomic<pid_t> own_process = 0;  // processes that a trial of a custom rung starts also get Ctrl-C
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<const char*>::is_always_lock_free);
+
+/// Writes without an error and without an allocation.
+void write_quietly(int fd, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
 }  // namespace
+
+void end_interrupted() noexcept {
+  const int status = exit_code(Code::interrupted);
+  if (::getpid() != own_process) ::_exit(status);
+  io::remove_temporary_files();
+  const char* const hint = interrupt_hint;
+  if (asks_json && !has_printed) {
+    for (const char* part :
+         {R"({"error":{"code":"interrupted","message":"interrupted)", hint, R"(","index":null}})", "\n"}) {
+      write_quietly(output, part);
+    }
+  } else {
+    // On a terminal, erases the progress line, and the ^C that the terminal shows.
+    for (const char* part : {has_terminal ? "\r\x1b[K" : "", "upsweep: interrupted", hint, "\n"}) {
+      write_quietly(STDERR_FILENO, part);
+    }
+  }
+  ::_exit(status);
+}
+
+void end_on_interrupt(bool json) {
+  asks_json = json;
+  has_terminal = ::isatty(STDERR_FILENO) == 1;
+  own_process = ::getpid();
+  struct sigaction before{};
+  ::sigaction(SIGINT, nullptr, &before);
+  if (before.sa_handler == SIG_IGN) return;
+  struct sigaction action{};
+  action.sa_handler = [](int) { end_interrupted(); };
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
+void set_interrupt_hint(const char* hint) noexcept { interrupt_hint = hint; }
+
+bool is_terminal(const std::string& path) {
+  if (path == "-") return ::isatty(STDOUT_FILENO) == 1;
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) return false;
+  const io::Descriptor device(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  return device && ::isatty(device.get()) == 1;
+}
 
 void keep_standard_output() {
   const int own = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -46,6 +109,7 @@ void keep_standard_output() {
 }
 
 void print(std::string_view text) {
+  has_printed = true;
   while (!text.empty()) {
     const ssize_t written = ::write(output, text.data(), text.size());
     if (written >= 0) {
@@ -74,11 +138,7 @@ void complain(std::string_view message) noexcept {
     const std::size_t caret = message.rfind('\n');
     text += printable(message.substr(end + 1, caret - end - 1)) + "\n" + std::string(message.substr(caret + 1)) + "\n";
   }
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0) return;  // there is nothing left to report to
-    text.erase(0, static_cast<std::size_t>(written));
-  }
+  write_quietly(STDERR_FILENO, text);  // if it fails, there is nothing left to report to
 }
 
 void remark(std::string_view message) noexcept {

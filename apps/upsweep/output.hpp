@@ -30,6 +30,20 @@ void keep_standard_output();
 /// its number, and messages would be written to that file.
 void hold_standard_streams() noexcept;
 
+/// From now on, Ctrl-C ends the process by end_interrupted(), unless it is ignored, as for commands in the background.
+/// `json`: the error is also written to standard output, as a JSON object, if nothing was printed there before.
+void end_on_interrupt(bool json);
+
+/// Adds this to the message of end_interrupted(): a literal without quotes.
+void set_interrupt_hint(const char* hint) noexcept;
+
+/// Ends the process with one line on standard error and status 130. Removes temporary files. Only calls functions that a
+/// signal handler may call.
+[[noreturn]] void end_interrupted() noexcept;
+
+/// Whether the file is a terminal. "-" is standard output.
+[[nodiscard]] bool is_terminal(const std::string& path);
+
 /// Writes one line to standard error, control characters escaped. If the message ends with a query and a caret under
 /// it, also writes those lines. Ignores errors of the stream.
 void complain(std::string_view message) noexcept;

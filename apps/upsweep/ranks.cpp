@@ -3,6 +3,7 @@
 #include "ranks.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <exception>
 
 #include "upsweep/mpi.hpp"
@@ -41,6 +42,7 @@ Ranks::Ranks(const std::string& command_line) {
     if (rank != 0) throw ReportedElsewhere{};
     throw;
   }
+  if (rank() != 0) std::signal(SIGINT, SIG_DFL);  // rank 0 prints the line about Ctrl-C
 }
 
 Ranks::~Ranks() {

@@ -80,14 +80,16 @@ upsweep::SubsetSumOptions library_options(const SubsetSumOptions& options, const
 std::atomic<int> interrupts = 0;  // set by a handler, read by the thread that reports the progress
 static_assert(std::atomic<int>::is_always_lock_free);
 
-/// While it exists, the first Ctrl-C only asks the search to stop. A second one ends the process as usual.
+/// While it exists, the first Ctrl-C only asks the search to stop. A second one ends the process at once.
 class Interruptible {
  public:
   Interruptible() {
     interrupts = 0;
     struct sigaction action{};
-    action.sa_handler = [](int) { interrupts = 1; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+    action.sa_handler = [](int) {
+      if (interrupts.exchange(1) != 0) end_interrupted();
+    };
+    action.sa_flags = SA_RESTART;
     ::sigemptyset(&action.sa_mask);
     ::sigaction(SIGINT, nullptr, &before_);
     // A shell that starts a command in the background may have set Ctrl-C to be ignored.

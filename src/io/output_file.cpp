@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -83,6 +84,34 @@ class Renaming {
 thread_local int Renaming::files = 0;
 thread_local std::optional<SignalsBlocked> Renaming::blocked;
 
+// The names of temporary files, for remove_temporary_files(). A file that finds no free place is not removed there.
+class TemporaryNames {
+ public:
+  static void add(const std::string& path) noexcept {
+    for (auto& place : names) {
+      const char* none = nullptr;
+      if (place.compare_exchange_strong(none, path.c_str())) return;
+    }
+  }
+  static void remove(const std::string& path) noexcept {
+    for (auto& place : names) {
+      const char* name = path.c_str();
+      if (place.compare_exchange_strong(name, nullptr)) return;
+    }
+  }
+  static void unlink_all() noexcept {
+    for (const auto& place : names) {
+      if (const char* const name = place) ::unlink(name);
+    }
+  }
+
+ private:
+  static constexpr int kMost = 64;
+  static std::atomic<const char*> names[kMost];
+};
+
+std::atomic<const char*> TemporaryNames::names[kMost];
+
 // A new file without a name, or with a temporary one, until it is renamed.
 //
 // O_TMPFILE creates a file without any name: nothing remains of it, even if the process is killed. linkat() cannot
@@ -96,15 +125,18 @@ class TemporaryFile {
     if (!is_shared && ::access("/proc/self/fd", X_OK) == 0)
       file_ = Descriptor(::open(folder_.c_str(), O_TMPFILE | kFlags, kMode));
     if (file_) return;
+    const SignalsBlocked blocked;  // a file that was just created must not remain
     // Not mkstemp(): nobody else can read its files. Reading the umask, which determines who may, is not thread-safe.
     path_ = take_name(name, [this](const char* path) {
       file_ = Descriptor(::open(path, O_CREAT | O_EXCL | kFlags, kMode));
       return static_cast<bool>(file_);
     });
+    TemporaryNames::add(path_);
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile() {
+    TemporaryNames::remove(path_);
     if (!path_.empty()) ::unlink(path_.c_str());
     if (!replaced_.empty()) ::unlink(replaced_.c_str());
   }
@@ -115,6 +147,7 @@ class TemporaryFile {
   // Renames the file to `target`. A file with that name is kept until the end, for restore().
   void rename(const std::string& target, std::string_view name) {
     renaming_.emplace();
+    TemporaryNames::remove(path_);
     if (path_.empty()) {
       const std::string self = fmt::format("/proc/self/fd/{}", file_.get());
       path_ = take_name(name, [&](const char* path) {
@@ -291,6 +324,8 @@ void OutputFile::complete() { state_->complete(); }
 void OutputFile::close() { state_->close(); }
 
 void OutputFile::take_back() noexcept { state_->take_back(); }
+
+void remove_temporary_files() noexcept { TemporaryNames::unlink_all(); }
 
 struct OutputRange::State {
   State(std::string final_name, Descriptor opened) : name(std::move(final_name)), file(std::move(opened)) {}

@@ -77,6 +77,9 @@ class OutputRange {
   std::unique_ptr<State> state_;
 };
 
+/// Removes the temporary files of this process that have a name. For signal handlers that end the process.
+void remove_temporary_files() noexcept;
+
 /// Thrown when the reader of standard output has closed it: the command ends silently with status 141.
 struct ClosedPipe {};
 

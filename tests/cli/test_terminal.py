@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/test_terminal.py: what a terminal gets: no binary data, tables of its width, and one line after Ctrl-C.
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import conftest
+import numpy as np
+import pytest
+
+CHUNK = 1 << 21
+
+
+def shown(upsweep, *args, columns=80, status=0, **options):
+    """What the command writes to a terminal that is its standard output and its standard error."""
+    try:
+        ours, theirs = pty.openpty()
+    except OSError as error:
+        pytest.skip(f"no terminal to be had: {error}")
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(
+        [conftest.COMMAND, *map(str, args)],
+        **{"cwd": upsweep.folder, "stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs, **options},
+    )
+    os.close(theirs)
+    output = b""
+    while select.select([ours], [], [], 600)[0]:
+        try:
+            block = os.read(ours, 1 << 16)
+        except OSError:  # how a terminal ends
+            break
+        if not block:
+            break
+        output += block
+    os.close(ours)
+    assert process.wait(600) == status, output
+    return output.decode().replace("\r\n", "\n")
+
+
+# ------------------------------------------------------------------------------------------------------------- binary
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/tty"])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["scan", "x.npy"],
+        ["offsets", "x.npy", "x.npy"],
+        ["segment", "--op", "sort", "--offsets", "offsets.npy", "x.npy"],
+        ["select", "--mask", "mask.npy", "x.npy"],
+        ["pack", "offsets.npy", "offsets.npy", "x.npy"],
+    ],
+)
+def test_nothing_binary_is_written_to_a_terminal(upsweep, args, name):
+    upsweep.save("x.npy", [1, 2, 3])
+    upsweep.save("offsets.npy", [0, 3])
+    upsweep.save("mask.npy", [True, False, True])
+    options = {"start_new_session": True} if name != "/dev/tty" else {}
+    if name == "/dev/tty":
+        options["preexec_fn"] = lambda: (os.setsid(), fcntl.ioctl(1, termios.TIOCSCTTY, 0))
+    text = shown(upsweep, *args, "-o", name, status=2, **options)
+    said = "-" if name == "/dev/stdout" else name
+    assert text.startswith(f"upsweep: -o {said} would write binary data to a terminal: name a file, such as -o OUT.npy")
+    assert text.count("\n") == 1
+    assert (", or redirect standard output" in text) == (said == "-")
+
+
+# ------------------------------------------------------------------------------------------------------------- Ctrl-C
+
+
+def heeding():
+    """Whoever runs the tests in the background may have them ignore Ctrl-C, and what they start as well."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def writing(upsweep, *options, **streams):
+    """A scan that has opened its output, and waits for the rest of its input."""
+    content = (upsweep.folder / upsweep.save("in.npy", np.ones(3 * CHUNK, "int64"))).read_bytes()
+    command = [conftest.COMMAND, "scan", "-", *options]
+    process = subprocess.Popen(
+        command, cwd=upsweep.folder, stdin=subprocess.PIPE, preexec_fn=streams.pop("preexec_fn", heeding), **streams
+    )
+    process.stdin.write(content[: 17 * CHUNK])  # the first chunk, and a part of the second
+    process.stdin.flush()
+    return process
+
+
+def wait_for_output(process, folder):
+    end = time.monotonic() + 600
+    while time.monotonic() < end and process.poll() is None:
+        for file in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+            try:
+                if f"{folder}/" in os.readlink(file) and os.stat(file).st_size > 0:
+                    return
+            except FileNotFoundError:  # it has just been closed
+                pass
+        time.sleep(0.01)
+    raise AssertionError("it wrote nothing")
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_ctrl_c_ends_with_one_line_and_no_file(upsweep, existing):
+    if existing:
+        upsweep.write("out.npy", b"was here before")
+    process = writing(upsweep, "-o", "out.npy", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for_output(process, upsweep.folder)
+    process.send_signal(signal.SIGINT)
+    output, said = process.communicate(timeout=600)
+    assert (process.returncode, output, said) == (130, b"", b"upsweep: interrupted\n")
+    assert set(upsweep.files()) == {"in.npy"} | ({"out.npy"} if existing else set())
+    assert not existing or (upsweep.folder / "out.npy").read_bytes() == b"was here before"
+
+
+def test_ctrl_c_as_json(upsweep):
+    process = writing(upsweep, "-o", "out.npy", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for_output(process, upsweep.folder)
+    process.send_signal(signal.SIGINT)
+    output, said = process.communicate(timeout=600)
+    error = {"code": "interrupted", "message": "interrupted", "index": None}
+    assert (process.returncode, said, conftest.only_object(output)) == (130, b"", {"error": error})
+
+
+def test_ctrl_c_in_the_background_is_ignored(upsweep):
+    ignoring = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    process = writing(upsweep, "-o", "out.npy", stdout=subprocess.PIPE, stderr=subprocess.PIPE, **ignoring)
+    wait_for_output(process, upsweep.folder)
+    process.send_signal(signal.SIGINT)
+    process.communicate((upsweep.folder / "in.npy").read_bytes()[17 * CHUNK :], timeout=600)
+    assert process.returncode == 0 and upsweep.load("out.npy")[-1] == 3 * CHUNK
+
+
+def test_ctrl_c_where_files_need_a_name(upsweep):
+    """Without /proc, as without O_TMPFILE, temporary files have a name. LD_ORIGIN_PATH replaces what /proc says of libraries."""
+    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+    script = """
+        mount -t tmpfs -o size=1k tmpfs /proc 2>/dev/null || exit 99
+        mkfifo in; trap '' INT
+        (trap - INT; exec env LD_ORIGIN_PATH="$(dirname "$U")" "$U" scan - -o out.npy < in) & child=$!
+        exec 3> in; head -c 35000000 in.npy >&3
+        for i in $(seq 600); do ls -A | grep -q upsweep- && break; sleep 0.1; done
+        ls -A | grep -c 'upsweep-'; kill -INT $child; wait $child; echo "status $?"; ls -A
+    """
+    upsweep.save("in.npy", np.ones(3 * CHUNK, "int64"))
+    done = upsweep.run_other([*unshare, "bash", "-c", script])
+    if done.returncode == 99 or b"unshare failed" in done.stderr:
+        pytest.skip("no file system may be mounted here")
+    assert done.stdout.decode().split("\n")[:2] == ["1", "status 130"], done
+    assert sorted(done.stdout.decode().split()[3:]) == ["in", "in.npy"], done
+
+
+def test_ctrl_c_in_a_measurement_says_how_to_resume(upsweep):
+    args = [conftest.COMMAND, "bench", "scan", "-o", "results.json", "--sizes", "2^24", "--quiet"]
+    process = subprocess.Popen(args, cwd=upsweep.folder, stderr=subprocess.PIPE, preexec_fn=heeding)
+    end = time.monotonic() + 600
+    while "results.json.partial" not in upsweep.files() and time.monotonic() < end:
+        time.sleep(0.02)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=600)[1]
+    assert (process.returncode, said) == (130, b"upsweep: interrupted; run the same command again to resume\n")
+    assert "results.json" not in upsweep.files()
+
+
+def test_ctrl_c_on_a_terminal_erases_the_progress(upsweep):
+    ours, theirs = pty.openpty()
+    process = writing(upsweep, "-o", "out.npy", stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    wait_for_output(process, upsweep.folder)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(600) == 130
+    process.stdin.close()
+    assert os.read(ours, 4096).endswith(b"\r\x1b[Kupsweep: interrupted\r\n")
+    os.close(ours)
