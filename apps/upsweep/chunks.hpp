@@ -45,12 +45,13 @@ inline std::int64_t chunk_length(const Common& common, const io::ColumnInfo& inf
 
 /// Returns where the output goes: "-" also for other names of standard output, such as /dev/stdout. Throws
 /// invalid_argument for a name without a known format, for a terminal, and if .npy bytes and JSON would both go to
-/// standard output.
-inline std::optional<std::string> output_of(const Common& common, std::optional<std::string> output) {
+/// standard output. `on_ranks`: mpirun gives its processes a terminal of its own, which is not the user's.
+inline std::optional<std::string> output_of(const Common& common, std::optional<std::string> output,
+                                            bool on_ranks = false) {
   if (output == "") refuse("-o needs the name of a file, or - for standard output");
   if (output && io::is_standard_output(*output)) output = "-";
   if (output == "-" && common.json) refuse("-o - and --json both write to standard output: choose one");
-  if (output && is_terminal(*output)) {
+  if (output && !on_ranks && is_terminal(*output)) {
     refuse("-o {} would write binary data to a terminal: name a file, such as -o OUT.npy{}", *output,
            output == "-" ? ", or redirect standard output, such as by > OUT.npy" : "");
   }
@@ -81,6 +82,7 @@ inline std::string times_text(const gpu::StagingTimes& times) {
 /// The data of a summary about work on chunks.
 struct Work {
   std::int64_t count = 0;
+  std::int64_t nulls = 0;  ///< NULL rows that were left out
   double seconds = 0;
   std::string_view rung = "none";
   std::optional<gpu::StagingTimes> times = {};  ///< on a GPU
@@ -89,6 +91,7 @@ struct Work {
   [[nodiscard]] std::string time_text() const { return times ? times_text(*times) : duration(seconds); }
   Work& operator+=(const Work& next) {
     count += next.count;
+    nulls += next.nulls;
     seconds += next.seconds;
     rung = next.rung;
     if (next.times) {

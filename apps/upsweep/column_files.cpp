@@ -9,6 +9,7 @@
 
 #include "upsweep/detail/carry.hpp"
 #include "upsweep/error.hpp"
+#include "valid_elements.hpp"
 
 namespace upsweep::command {
 namespace {
@@ -23,9 +24,18 @@ void merge(Operator op, dynamic::Carry& left, dynamic::Carry& right) {
 
 }  // namespace
 
-std::unique_ptr<io::ColumnReader> open_file(const Common& common, const std::string& file,
-                                            const io::ColumnInfo& first) {
-  auto reader = io::open_column(file, common.threads);
+std::unique_ptr<io::ColumnReader> open_input(const Common& common, const std::string& input, const std::string& nulls) {
+  if (!nulls.empty() && nulls != "skip" && nulls != "refuse") {
+    refuse("--nulls '{}' is neither skip nor refuse", printable(nulls));
+  }
+  auto reader = io::open_column(input, common.threads, nulls == "skip" ? io::Nulls::given : io::Nulls::refused);
+  reader->set_null_advice("--nulls skip leaves out NULL elements");
+  return reader;
+}
+
+std::unique_ptr<io::ColumnReader> open_file(const Common& common, const std::string& file, const io::ColumnInfo& first,
+                                            const std::string& nulls) {
+  auto reader = open_input(common, file, nulls);
   const io::ColumnInfo& info = reader->info();
   if (info.type != first.type || info.meaning != first.meaning || info.scale != first.scale) {
     throw Error(Code::unsupported_type,
@@ -38,15 +48,18 @@ std::unique_ptr<io::ColumnReader> open_file(const Common& common, const std::str
 Work fold_column(const Common& common, const Policy& policy, Operator op, io::ColumnReader& reader,
                  dynamic::Carry& carry, std::int64_t device_bytes) {
   const io::ColumnInfo& info = reader.info();
-  const auto run = [&](dynamic::Staged* device, const Policy& chosen, const io::Chunk& chunk) {
+  ValidElements elements(reader);
+  const auto run = [&](dynamic::Staged* device, const Policy& chosen, const ValidChunk& chunk) {
     const dynamic::ConstArray from{chunk.data, chunk.count, info.type};
     return device != nullptr ? device->reduce(chosen.overflow, op, from, carry)
                              : dynamic::reduce(chosen, op, from, carry);
   };
-  return work_on_chunks(
+  Work work = work_on_chunks(
       common, policy, "reducing", info.count,
-      [&] { return reader.next(chunk_length(common, info, kDeviceLengthInChunks)); }, run, [](const io::Chunk&) {},
+      [&] { return elements.next(chunk_length(common, info, kDeviceLengthInChunks)); }, run, [](const ValidChunk&) {},
       device_bytes);
+  work.nulls = elements.nulls();
+  return work;
 }
 
 Folded fold_ranks(const Ranks& ranks, Operator op, const Folded& begin, const Folded& mine, int end) {
@@ -65,6 +78,18 @@ Folded fold_ranks(const Ranks& ranks, Operator op, const Folded& begin, const Fo
     folded.count += next.count;
   }
   return folded;
+}
+
+std::int64_t total(const Ranks& ranks, std::int64_t mine) {
+  std::string bytes(sizeof mine, '\0');
+  std::memcpy(bytes.data(), &mine, sizeof mine);
+  std::int64_t sum = 0;
+  for (const std::string& one : ranks.gather(bytes)) {
+    std::int64_t theirs = 0;
+    std::memcpy(&theirs, one.data(), sizeof theirs);
+    sum += theirs;
+  }
+  return sum;
 }
 
 double slowest(const Ranks& ranks, const Work& work) {

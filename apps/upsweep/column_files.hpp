@@ -15,10 +15,14 @@
 
 namespace upsweep::command {
 
-/// Opens a file of the column, which must have the type of the first file. Throws Error unsupported_type.
-std::unique_ptr<io::ColumnReader> open_file(const Common& common, const std::string& file, const io::ColumnInfo& first);
+/// Opens a column. `nulls` is the value of --nulls. Throws Error invalid_argument if it is neither skip nor refuse.
+std::unique_ptr<io::ColumnReader> open_input(const Common& common, const std::string& input, const std::string& nulls);
 
-/// Computes carry = carry ⊕ the column. `device_bytes` is passed to Staged.
+/// Opens a file of the column, which must have the type of the first file. Throws Error unsupported_type.
+std::unique_ptr<io::ColumnReader> open_file(const Common& common, const std::string& file, const io::ColumnInfo& first,
+                                            const std::string& nulls);
+
+/// Computes carry = carry ⊕ the column, without NULL elements. `device_bytes` is passed to Staged.
 Work fold_column(const Common& common, const Policy& policy, Operator op, io::ColumnReader& reader,
                  dynamic::Carry& carry, std::int64_t device_bytes);
 
@@ -30,6 +34,9 @@ struct Folded {
 
 /// Returns `begin` combined with the folds of the ranks 0 … end - 1, in their order.
 Folded fold_ranks(const Ranks& ranks, Operator op, const Folded& begin, const Folded& mine, int end);
+
+/// The sum of a number over the ranks.
+std::int64_t total(const Ranks& ranks, std::int64_t mine);
 
 /// The seconds that the work of the slowest rank took.
 double slowest(const Ranks& ranks, const Work& work);

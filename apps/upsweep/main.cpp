@@ -94,6 +94,10 @@ CLI::Option* declare_input(CLI::App& command, std::string& input, std::vector<st
   return mpi;
 }
 
+void declare_nulls(CLI::App& command, std::string& nulls, const char* skip) {
+  command.add_option("--nulls", nulls, fmt::format("skip: {}; refuse: report the first NULL (default: refuse)", skip));
+}
+
 void declare_device_memory(CLI::App& command, std::string& text) {
   command.add_option("--device-memory", text,
                      "use at most this much GPU memory, such as 4GB or 500MB (default: enough for some chunks)");
@@ -111,6 +115,7 @@ void declare_scan(CLI::App& command, ScanOptions& o) {
   command.add_option(
       "--overflow", o.overflow,
       "checked: report integer overflow; wrap: compute modulo 2^bits (default: checked for integer add)");
+  declare_nulls(command, o.nulls, "repeat the running value in rows that are NULL");
   declare_device_memory(command, o.device_memory);
   CLI::Option* const output = command.add_option("-o,--output", o.output, kOutputHelp);
   command
@@ -126,6 +131,7 @@ void declare_reduce(CLI::App& command, ReduceOptions& o) {
   command.add_option("--dtype", o.dtype,
                      "set the output type (default: int64, uint64, or the input's float type; for decimals, a decimal, "
                      "or float64)");
+  declare_nulls(command, o.nulls, "leave out elements that are NULL");
   declare_device_memory(command, o.device_memory);
 }
 

@@ -187,6 +187,8 @@ void Progress::count(std::string_view what, std::int64_t done, std::int64_t tota
 
 std::string grouped(std::int64_t count) { return fmt::format("{}", fmt::group_digits(count)); }
 
+std::string rows_text(std::int64_t count) { return count == 1 ? "1 row" : grouped(count) + " rows"; }
+
 std::string duration(double seconds) {
   if (seconds < 1e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
   if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);

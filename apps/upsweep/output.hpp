@@ -37,8 +37,8 @@ void end_on_interrupt(bool json);
 /// Adds this to the message of end_interrupted(): a literal without quotes.
 void set_interrupt_hint(const char* hint) noexcept;
 
-/// Ends the process with one line on standard error and status 130. Removes temporary files. Only calls functions that a
-/// signal handler may call.
+/// Ends the process with one line on standard error and status 130. Removes temporary files. Only calls functions that
+/// a signal handler may call.
 [[noreturn]] void end_interrupted() noexcept;
 
 /// Whether the file is a terminal. "-" is standard output.
@@ -79,6 +79,8 @@ class Progress {
 
 /// "6,001,215". Not for negative numbers.
 std::string grouped(std::int64_t count);
+/// "1 row", "6,001,215 rows".
+std::string rows_text(std::int64_t count);
 /// "12.3 ms", "870 ns", "1.25 s".
 std::string duration(double seconds);
 /// Bytes per second as "18.4 GB/s".

@@ -174,10 +174,8 @@ void report(const Common& common, const Answer& answer, const QueryMemory& memor
   print_as_text(answer);
   if (common.quiet) return;
   const std::string by = answer.rung.empty() ? "" : fmt::format(" by {}", answer.rung);
-  remark(
-      fmt::format("{} in {}{}",
-                  answer.rows.size() == 1 ? "1 row" : grouped(static_cast<std::int64_t>(answer.rows.size())) + " rows",
-                  duration(answer.seconds), by));
+  remark(fmt::format("{} in {}{}", rows_text(static_cast<std::int64_t>(answer.rows.size())), duration(answer.seconds),
+                     by));
   remark_times(answer, memory);
   remark_spilled(answer, memory);
 }

@@ -54,10 +54,11 @@ Reduced result_of(const dynamic::Carry& carry, Type given, const io::ColumnInfo&
 }
 
 /// The carry of all files. Without elements it is the operator's identity, if there is one.
-dynamic::Carry carry_of_all(const Folded& folded, Operator op, const io::ColumnInfo& info) {
+dynamic::Carry carry_of_all(const Folded& folded, Operator op, const io::ColumnInfo& info, std::int64_t nulls) {
   if (folded.count > 0) return folded.carry;
   if (selects(op)) {
-    throw Error(Code::empty, fmt::format("{}: no elements, but {} needs at least one", info.name, name(op)));
+    throw Error(Code::empty, fmt::format("{}: no elements{}, but {} needs at least one", info.name,
+                                         nulls > 0 ? " that are not NULL" : "", name(op)));
   }
   return dynamic::Carry::identity(op, folded.carry.type());
 }
@@ -70,6 +71,7 @@ struct ReducePlan {
   Operator op;
   Policy policy;
   std::int64_t device_bytes;
+  bool skips_nulls;
 };
 
 ReducePlan plan_of(const Common& common, const ReduceOptions& options, const io::ColumnInfo& read) {
@@ -81,18 +83,21 @@ ReducePlan plan_of(const Common& common, const ReduceOptions& options, const io:
           .given = given_type(type, options.dtype),
           .op = op,
           .policy = common.policy().with_overflow(parse_overflow("", op, type)),
-          .device_bytes = parse_device_memory(options.device_memory)};
+          .device_bytes = parse_device_memory(options.device_memory),
+          .skips_nulls = options.nulls == "skip"};
 }
 
 void report(const Common& common, const ReducePlan& plan, const Folded& folded, const Work& work) {
-  const Reduced reduced = result_of(carry_of_all(folded, plan.op, plan.info), plan.given, plan.info);
+  const Reduced reduced = result_of(carry_of_all(folded, plan.op, plan.info, work.nulls), plan.given, plan.info);
   if (common.json) {
     Json result{{"value", reduced.json}, {"dtype", reduced.dtype}, {"count", folded.count}, {"rung", work.rung}};
     work.add_times(result);
+    if (plan.skips_nulls) result["nulls"] = work.nulls;
     if (is_scaled(plan.given, plan.info)) result["scale"] = plan.info.scale;
     print_json(result);
   } else {
     print(reduced.text + "\n");
+    if (work.nulls > 0 && !common.quiet) remark(fmt::format("{} of NULL left out", rows_text(work.nulls)));
     if (work.way && !common.quiet) remark(fmt::format("limited by {}", limit_text(*work.way)));
   }
 }
@@ -103,17 +108,18 @@ int reduce_on_ranks(const Common& common, const ReduceOptions& options) {
   std::optional<Folded> mine;
   Work work;
   ranks.run([&] {
-    const io::ColumnInfo first = io::open_column(options.files.front(), common.threads)->info();
+    const io::ColumnInfo first = open_input(common, options.files.front(), options.nulls)->info();
     plan = plan_of(common, options, first);
     mine = Folded{dynamic::Carry(plan->type)};
     for (const std::string& file : ranks.share_of(options.files)) {
-      work +=
-          fold_column(common, plan->policy, plan->op, *open_file(common, file, first), mine->carry, plan->device_bytes);
+      work += fold_column(common, plan->policy, plan->op, *open_file(common, file, first, options.nulls), mine->carry,
+                          plan->device_bytes);
     }
     mine->count = work.count;
   });
   ranks.settle();
   work.seconds = slowest(ranks, work);
+  work.nulls = total(ranks, work.nulls);
   const Folded all = fold_ranks(ranks, plan->op, {dynamic::Carry(plan->type)}, *mine, ranks.size());
   ranks.run([&] {
     if (ranks.reports()) report(common, *plan, all, work);
@@ -126,7 +132,7 @@ int reduce_on_ranks(const Common& common, const ReduceOptions& options) {
 
 int run_reduce(const Common& asked, const ReduceOptions& options) {
   if (!options.files.empty()) return reduce_on_ranks(asked, options);
-  const auto reader = io::open_column(options.input, asked.threads);
+  const auto reader = open_input(asked, options.input, options.nulls);
   const Common common = with_device(asked, bytes_of(reader->info()));
   const ReducePlan plan = plan_of(common, options, reader->info());
   Folded folded{dynamic::Carry(plan.type)};

@@ -2,6 +2,7 @@
 // apps/upsweep/scan.cpp: `upsweep scan`: scans a column of any length chunk by chunk in bounded memory.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -20,20 +21,63 @@
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
+#include "valid_elements.hpp"
 #include "values.hpp"
 
 namespace upsweep::command {
 namespace {
 
+/// An element of any type.
+struct Element {
+  alignas(8) std::byte bytes[8] = {};
+};
+
+/// The first and the last outputs.
+class Ends {
+ public:
+  static constexpr int kEach = 4;
+
+  void add(const std::byte* outputs, std::int64_t count, std::int64_t size) {
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(count, kEach); ++i) add_first(outputs + i * size, size);
+    for (std::int64_t i = std::max<std::int64_t>(count - kEach, 0); i < count; ++i) add_last(outputs + i * size, size);
+    count_ += count;
+  }
+  void add(const Ends& next) {
+    for (std::int64_t i = 0; i < next.shown(); ++i) add_first(next.first(i), sizeof(Element));
+    for (std::int64_t i = next.shown(); i > 0; --i) add_last(next.last(i), sizeof(Element));
+    count_ += next.count_;
+  }
+  /// The number of all outputs.
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  /// The number of outputs at each end.
+  [[nodiscard]] std::int64_t shown() const { return std::min<std::int64_t>(count_, kEach); }
+  [[nodiscard]] const std::byte* first(std::int64_t i) const { return first_[i].bytes; }
+  /// The output that is `i` from the end: 1 is the last one.
+  [[nodiscard]] const std::byte* last(std::int64_t i) const { return last_[kEach - i].bytes; }
+
+ private:
+  void add_first(const std::byte* output, std::int64_t size) {
+    if (firsts_ < kEach) std::memcpy(first_[firsts_++].bytes, output, static_cast<std::size_t>(size));
+  }
+  void add_last(const std::byte* output, std::int64_t size) {
+    std::copy(last_ + 1, last_ + kEach, last_);
+    std::memcpy(last_[kEach - 1].bytes, output, static_cast<std::size_t>(size));
+  }
+
+  std::int64_t count_ = 0;
+  std::int64_t firsts_ = 0;
+  Element first_[kEach];
+  Element last_[kEach];
+};
+
 /// The results of a scan that the summary needs.
 struct Scanned {
   Work work;
-  alignas(8) std::byte first[8] = {};
-  alignas(8) std::byte last[8] = {};
+  Ends ends;
 
+  [[nodiscard]] std::int64_t count() const { return ends.count(); }
   Scanned& operator+=(const Scanned& next) {
-    if (work.count == 0) std::memcpy(first, next.first, sizeof first);
-    if (next.work.count > 0) std::memcpy(last, next.last, sizeof last);
+    ends.add(next.ends);
     work += next.work;
     return *this;
   }
@@ -110,38 +154,113 @@ ScanPlan plan_of(const Common& common, const ScanOptions& options, const io::Col
 /// Writes `count` outputs.
 using Write = std::function<void(const std::byte* outputs, std::int64_t count)>;
 
-/// Scans one file's column. `before` elements of earlier files precede it. Advances the carry of those elements.
+/// The value of a carry as an output.
+Element output_of(const dynamic::Carry& carry, const ScanPlan& plan) {
+  Element output;
+  if (plan.gives_floats()) {
+    const double value =
+        carry.any() ? decimal_value(exact_value(carry), plan.info.scale) : identity<double>(plan.how.op);
+    std::memcpy(output.bytes, &value, sizeof value);
+  } else {
+    (carry.any() ? carry : dynamic::Carry::identity(plan.how.op, plan.type)).value(output.bytes);
+  }
+  return output;
+}
+
+/// Writes one output for each row. A row that is NULL has the running value: the value that precedes it.
+class RowOutputs {
+ public:
+  /// `running`: the value before the first row.
+  RowOutputs(const Write& write, const ScanPlan& plan, const Element& running)
+      : write_(write), size_(size_of(plan.given)), exclusive_(plan.how.exclusive), running_(running) {}
+
+  /// The outputs of a chunk's elements.
+  void add(const std::byte* outputs, const ValidChunk& chunk) {
+    if (chunk.nulls_before.empty()) {
+      put(outputs, chunk.count);
+    } else {
+      for (std::int64_t i = 0; i < chunk.count; ++i) {
+        const std::byte* const output = outputs + i * size_;
+        // In an exclusive scan, the output of an element is the value before it.
+        repeat(exclusive_ ? output : running_.bytes, chunk.nulls_before[static_cast<std::size_t>(i)]);
+        append(output);
+        std::memcpy(running_.bytes, output, static_cast<std::size_t>(size_));
+      }
+      flush();
+    }
+    const std::byte* const last = outputs + (chunk.count - 1) * size_;
+    std::memcpy(running_.bytes, last, static_cast<std::size_t>(size_));
+  }
+  /// The rows that are NULL after the last element. `total`: the value of all elements.
+  void add_nulls_at_end(std::int64_t count, const Element& total) {
+    repeat(exclusive_ ? total.bytes : running_.bytes, count);
+    flush();
+  }
+  [[nodiscard]] const Ends& ends() const { return ends_; }
+
+ private:
+  static constexpr std::size_t kMost = std::size_t{1} << 20;  // bytes that are kept before they are written
+
+  void repeat(const std::byte* value, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) append(value);
+  }
+  void append(const std::byte* value) {
+    rows_.insert(rows_.end(), value, value + size_);
+    if (rows_.size() >= kMost) flush();
+  }
+  void flush() {
+    put(rows_.data(), std::ssize(rows_) / size_);
+    rows_.clear();
+  }
+  void put(const std::byte* outputs, std::int64_t count) {
+    if (count == 0) return;
+    write_(outputs, count);
+    ends_.add(outputs, count, size_);
+  }
+
+  const Write& write_;
+  std::int64_t size_;
+  bool exclusive_;
+  Element running_;
+  Ends ends_;
+  std::vector<std::byte> rows_;
+};
+
+/// Scans one file's column. `before` rows of earlier files precede it. Advances the carry of their elements.
 Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const ScanPlan& plan, std::int64_t before,
                     dynamic::Carry& carry, const Write& write) {
   const io::ColumnInfo& info = reader.info();
   const auto size = static_cast<std::size_t>(size_of(plan.type));
   std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(common, info, kDeviceLengthInChunks)) * size);
   std::optional<Unscaled> unscaled;
+  ValidElements elements(reader);
+  RowOutputs rows(write, plan, output_of(carry, plan));
   if (plan.gives_floats()) unscaled.emplace(plan.how.op, plan.info.scale, carry.any() ? exact_value(carry) : 0);
   const Policy asked = unscaled ? plan.policy.with_overflow(Overflow::wrap) : plan.policy;
-  Scanned scanned;
-  std::int64_t count = 0;
-  const auto run = [&](dynamic::Staged* device, const Policy& policy, const io::Chunk& chunk) {
+  const auto run = [&](dynamic::Staged* device, const Policy& policy, const ValidChunk& chunk) {
     const dynamic::ConstArray from{chunk.data, chunk.count, info.type};
     const dynamic::Array to{out.data(), chunk.count, plan.type};
     try {
       return device != nullptr ? device->scan(policy.overflow, plan.how, from, to, carry)
                                : dynamic::scan(policy, plan.how, from, to, carry);
     } catch (const Error& error) {
-      rethrow_for_column(error, info, plan.type, before + count);
+      rethrow_for_column(error, info, plan.type, before + rows.ends().count() + chunk.nulls_up_to(error.index()));
     }
   };
-  const auto done = [&](const io::Chunk& chunk) {
+  const auto done = [&](const ValidChunk& chunk) {
     if (unscaled) unscaled->convert(out.data(), chunk.count);
-    write(out.data(), chunk.count);
-    if (count == 0) std::memcpy(scanned.first, out.data(), size);
-    std::memcpy(scanned.last, out.data() + static_cast<std::size_t>(chunk.count - 1) * size, size);
-    count += chunk.count;
+    rows.add(out.data(), chunk);
   };
-  scanned.work = work_on_chunks(
+  Work work = work_on_chunks(
       common, asked, "scanning", info.count,
-      [&] { return reader.next(chunk_length(common, info, kDeviceLengthInChunks)); }, run, done, plan.device_bytes);
-  return scanned;
+      [&] { return elements.next(chunk_length(common, info, kDeviceLengthInChunks)); }, run, done, plan.device_bytes);
+  work.nulls = elements.nulls();
+  const bool shows_total = elements.nulls_at_end() > 0 && plan.how.exclusive;
+  if (shows_total && !unscaled && carry.wraps() != 0) {
+    rethrow_for_column(Error(Code::overflow, "", 0), info, plan.type, before + rows.ends().count());
+  }
+  rows.add_nulls_at_end(elements.nulls_at_end(), output_of(carry, plan));
+  return {work, rows.ends()};
 }
 
 io::ResultColumn output_column(const ScanPlan& plan) { return column_of(plan.info, plan.given, plan.how.op); }
@@ -157,17 +276,42 @@ Write write_to(io::ResultWriter* writer) {
   };
 }
 
+/// The first and the last outputs, with the numbers of their rows.
+std::string table_of(const Ends& ends, const std::string& op, Type type, const io::ColumnInfo& info) {
+  struct Line {
+    std::string row;
+    std::string value;
+  };
+  const std::int64_t count = ends.count();
+  std::vector<Line> lines{{"row", "running " + (op == "add" ? "sum" : op)}};
+  for (std::int64_t i = 0; i < ends.shown(); ++i) lines.push_back({grouped(i), to_text(ends.first(i), type, info)});
+  const std::int64_t last = std::max(count - ends.shown(), ends.shown());  // the first row of the last ones
+  if (last > ends.shown()) lines.push_back({"...", "..."});
+  for (std::int64_t i = last; i < count; ++i) lines.push_back({grouped(i), to_text(ends.last(count - i), type, info)});
+  std::size_t rows = 0;
+  std::size_t values = 0;
+  for (const Line& line : lines) {
+    rows = std::max(rows, line.row.size());
+    values = std::max(values, line.value.size());
+  }
+  std::string text;
+  for (const Line& line : lines) text += fmt::format("{:>{}}  {:>{}}\n", line.row, rows, line.value, values);
+  return text;
+}
+
 void report(const Common& common, const ScanOptions& options, const Scanned& scanned, Type type,
             const io::ColumnInfo& info) {
   const Work& work = scanned.work;
-  const bool any = work.count > 0;
+  const bool any = scanned.count() > 0;
+  const std::byte* const last = scanned.ends.last(1);
   if (common.json) {
-    Json result{{"count", work.count},
+    Json result{{"count", scanned.count()},
                 {"dtype", name(type)},
-                {"first", any ? to_json(scanned.first, type, info) : Json()},
-                {"last", any ? to_json(scanned.last, type, info) : Json()},
+                {"first", any ? to_json(scanned.ends.first(0), type, info) : Json()},
+                {"last", any ? to_json(last, type, info) : Json()},
                 {"rung", work.rung}};
     work.add_times(result);
+    if (options.nulls == "skip") result["nulls"] = work.nulls;
     result["output"] = options.output ? Json(*options.output) : Json();
     if (is_scaled(type, info)) result["scale"] = info.scale;
     print_json(result);
@@ -175,36 +319,36 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
   }
   if (common.quiet && options.output) return;
   const bool stores_numbers = options.output && !io::is_arrow_name(*options.output);
-  const std::string stored = any && stores_numbers ? stored_text(scanned.last, type, info) : "";
+  const std::string stored = any && stores_numbers ? stored_text(last, type, info) : "";
   if (options.output == "-") {
     if (!stored.empty()) remark(fmt::format("the values are {}", stored));
     return;
   }
-  std::string text = fmt::format("count  {}\ntype   {}\n", grouped(work.count), type_text(type, info));
-  if (any) {
+  const bool shows_table = any && !options.output && options.files.empty() && is_terminal("-");
+  std::string text = fmt::format("count  {}\ntype   {}\n", grouped(scanned.count()), type_text(type, info));
+  if (options.nulls == "skip") text += fmt::format("nulls  {}\n", grouped(work.nulls));
+  if (any && !shows_table) {
     text +=
-        fmt::format("first  {}\nlast   {}\n", to_text(scanned.first, type, info), to_text(scanned.last, type, info));
+        fmt::format("first  {}\nlast   {}\n", to_text(scanned.ends.first(0), type, info), to_text(last, type, info));
   }
   text += fmt::format("rung   {}\ntime   {}\n", work.rung, work.time_text());
   if (work.way) text += wrapped(fmt::format("limit  {}", limit_text(*work.way)), 7) + "\n";
   if (options.output) text += fmt::format("output {}\n", printable(*options.output));
   if (!stored.empty()) text += fmt::format("scale  the values in {} are {}\n", printable(*options.output), stored);
+  if (shows_table) text += "\n" + table_of(scanned.ends, options.op, type, info);
   print(text);
 }
 
 /// The results of all ranks.
 Scanned gathered(const Ranks& ranks, const Scanned& mine) {
-  std::string bytes(sizeof mine.work.count + sizeof mine.first + sizeof mine.last, '\0');
-  std::memcpy(bytes.data(), &mine.work.count, sizeof mine.work.count);
-  std::memcpy(bytes.data() + sizeof mine.work.count, mine.first, sizeof mine.first);
-  std::memcpy(bytes.data() + sizeof mine.work.count + sizeof mine.first, mine.last, sizeof mine.last);
-  Scanned all;
+  static_assert(std::is_trivially_copyable_v<Ends>);
+  std::string bytes(sizeof mine.ends, '\0');
+  std::memcpy(bytes.data(), &mine.ends, sizeof mine.ends);
+  Scanned all{.work = {.nulls = total(ranks, mine.work.nulls), .rung = mine.work.rung}, .ends = {}};
   for (const std::string& one : ranks.gather(bytes)) {
-    Scanned next{.work = {.rung = mine.work.rung}};
-    std::memcpy(&next.work.count, one.data(), sizeof next.work.count);
-    std::memcpy(next.first, one.data() + sizeof next.work.count, sizeof next.first);
-    std::memcpy(next.last, one.data() + sizeof next.work.count + sizeof next.first, sizeof next.last);
-    all += next;
+    Ends next;
+    std::memcpy(&next, one.data(), sizeof next);
+    all.ends.add(next);
   }
   all.work.seconds = slowest(ranks, mine.work);
   all.work.times = mine.work.times;
@@ -317,15 +461,16 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
   std::optional<Folded> mine;
   ranks.run([&] {
     require_output_of_ranks(options);
-    plan = plan_of(common, options, io::open_column(options.files.front(), common.threads)->info());
+    plan = plan_of(common, options, open_input(common, options.files.front(), options.nulls)->info());
     mine = Folded{dynamic::Carry(plan->type)};
     if (ranks.rank() + 1 == ranks.size()) return;
     // By the best rung of reduce: a requested rung belongs to scan's ladder.
     const Overflow overflow = parse_overflow("", plan->how.op, plan->type);
     const Policy policy = plan->policy.with_rung({}).with_overflow(overflow);
     for (const std::string& file : files) {
-      const auto reader = open_file(common, file, plan->info);
-      mine->count += fold_column(common, policy, plan->how.op, *reader, mine->carry, plan->device_bytes).count;
+      const auto reader = open_file(common, file, plan->info, options.nulls);
+      const Work work = fold_column(common, policy, plan->how.op, *reader, mine->carry, plan->device_bytes);
+      mine->count += work.count + work.nulls;
     }
   });
   ranks.settle();
@@ -336,14 +481,14 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
   ranks.run([&] {
     const Write write = [&](const std::byte* outputs, std::int64_t count) { output->write(outputs, count); };
     for (const std::string& file : files) {
-      const auto reader = open_file(common, file, plan->info);
-      scanned += scan_chunks(common, *reader, *plan, before.count + scanned.work.count, before.carry, write);
+      const auto reader = open_file(common, file, plan->info, options.nulls);
+      scanned += scan_chunks(common, *reader, *plan, before.count + scanned.count(), before.carry, write);
     }
     output->complete();
   });
   ranks.settle();
   const Scanned all = gathered(ranks, scanned);
-  name_output(ranks, *output, all.work.count);
+  name_output(ranks, *output, all.count());
 
   ScanOptions shown = options;
   if (options.output && !options.one_file) shown.output = name_for_rank(*options.output, "*");
@@ -358,14 +503,15 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
 
 int run_scan(const Common& common, const ScanOptions& asked) {
   ScanOptions options = asked;
-  options.output = output_of(common, asked.output);
+  options.output = output_of(common, asked.output, !asked.files.empty());
   if (!options.files.empty()) return scan_on_ranks(common, options);
-  const auto reader = io::open_column(options.input, common.threads);
+  const auto reader = open_input(common, options.input, options.nulls);
   const ScanPlan plan = plan_of(common, options, reader->info());
   std::unique_ptr<io::ResultWriter> writer;
   if (options.output) writer = open_output(*options.output, plan, plan.info.count);
   dynamic::Carry carry = plan.carry;
-  const Scanned scanned = scan_chunks(common, *reader, plan, 0, carry, write_to(writer.get()));
+  const Write write = write_to(writer.get());
+  const Scanned scanned = scan_chunks(common, *reader, plan, 0, carry, write);
   name_and_report(writer.get(), [&] { report(common, options, scanned, plan.given, plan.info); });
   return 0;
 }

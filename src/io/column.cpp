@@ -133,9 +133,7 @@ void ColumnReader::refuse_nulls(std::int64_t n) const {
 
 void ColumnReader::throw_null(std::int64_t row) const {
   throw Error(Code::null_value,
-              fmt::format("{}: {} is NULL; fill missing values or drop their rows first", info_.name,
-                          table_->place(row, column_)),
-              row);
+              fmt::format("{}: {} is NULL; {}", info_.name, table_->place(row, column_), null_advice_), row);
 }
 
 // Appends the validity of the next n elements. The chunk already has `before` elements.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/list_reader.hpp"
@@ -40,6 +41,9 @@ class ColumnReader {
   /// Throws upsweep::Error: malformed, unreadable, null_value (index: the row).
   Chunk next(std::int64_t count);
 
+  /// Replaces the advice at the end of the message about a NULL element.
+  void set_null_advice(std::string advice) { null_advice_ = std::move(advice); }
+
   /// Throws null_value for the element of a row that is NULL.
   [[noreturn]] void throw_null(std::int64_t row) const;
 
@@ -59,6 +63,7 @@ class ColumnReader {
   Nulls nulls_;
   Storage storage_;
   ColumnInfo info_;
+  std::string null_advice_ = "fill missing values or drop their rows first";
   std::int64_t row_ = 0;  // the next row, if the elements are contiguous
   int next_row_group_ = 0;
   std::unique_ptr<BatchReader> reader_;
@@ -74,7 +79,7 @@ class ColumnReader {
 /// if its name ends in .csv, and malformed otherwise. A file whose name contains ':' takes precedence over FILE:COLUMN.
 /// Otherwise the column begins after the first ':' that follows the name of a file. `threads` as in open_table().
 /// Throws upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, unknown_column, not_built.
-std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads = 0);
+std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads = 0, Nulls nulls = Nulls::refused);
 
 /// A column of elements or of lists; exactly one of the two members is set.
 struct OpenedColumn {

@@ -584,7 +584,7 @@ def test_bit_operators_need_integers_out(upsweep):
 
 
 def test_no_command_or_a_wrong_one(upsweep):
-    upsweep.fails("invalid_argument")
+    upsweep.fails("invalid_argument", "--quiet")
     upsweep.fails("invalid_argument", "scam", "in.npy")
     upsweep.fails("invalid_argument", "scan")
     upsweep.fails("invalid_argument", "--nope")

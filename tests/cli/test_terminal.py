@@ -179,3 +179,59 @@ def test_ctrl_c_on_a_terminal_erases_the_progress(upsweep):
     process.stdin.close()
     assert os.read(ours, 4096).endswith(b"\r\x1b[Kupsweep: interrupted\r\n")
     os.close(ours)
+
+
+# ------------------------------------------------------------------------------------- the first and the last values
+
+
+def rows_of(text):
+    """The table below the summary of a scan: its header, and its lines."""
+    header, *lines = text.split("\n\n")[1].rstrip("\n").split("\n")
+    assert len({len(line) for line in [header, *lines]}) == 1, text  # aligned
+    return header.split(maxsplit=1), [line.split() for line in lines]
+
+
+def test_a_scan_shows_the_first_and_the_last_values(upsweep):
+    n = 2 * CHUNK + 17
+    upsweep.save("x.npy", np.arange(n), "int64")
+    text = shown(upsweep, "scan", "x.npy", "--quiet")
+    header, lines = rows_of(text)
+    assert header == ["row", "running sum"]
+    running = np.cumsum(np.arange(n))
+    expected = [[f"{i:,}", str(running[i])] for i in (*range(4), *range(n - 4, n))]
+    assert lines == [*expected[:4], ["...", "..."], *expected[4:]]
+    assert "\nfirst  " not in text and "\nlast   " not in text
+
+
+@pytest.mark.parametrize("n", range(11))
+def test_short_scans_show_every_value_once(upsweep, n):
+    upsweep.save("x.npy", np.ones(n), "int32")
+    text = shown(upsweep, "scan", "x.npy", "--op", "mul", "--quiet")
+    if n == 0:
+        assert "\n\n" not in text
+        return
+    header, lines = rows_of(text)
+    assert header == ["row", "running mul"]
+    assert (
+        [line[0] for line in lines] == [*map(str, range(n))]
+        if n <= 8
+        else ["0", "1", "2", "3", "...", *map(str, range(n - 4, n))]
+    )
+
+
+def test_the_table_of_decimals_and_nulls(upsweep, arrow):
+    import decimal
+
+    values = [decimal.Decimal("1.50"), None, decimal.Decimal("-12.25")]
+    upsweep.table("t.parquet", {"x": arrow.array(values, arrow.decimal128(9, 2))})
+    text = shown(upsweep, "scan", "t.parquet:x", "--nulls", "skip", "--quiet")
+    assert rows_of(text)[1] == [["0", "1.50"], ["1", "1.50"], ["2", "-10.75"]]
+    assert "\nnulls  1\n" in text
+
+
+def test_other_outputs_have_no_table(upsweep):
+    upsweep.save("x.npy", [1, 2, 3])
+    assert "row" not in shown(upsweep, "scan", "x.npy", "-o", "out.npy", "--quiet")
+    assert json.loads(shown(upsweep, "scan", "x.npy", "--json"))["last"] == 6
+    plain = upsweep.text("scan", "x.npy")
+    assert "row" not in plain and "\nfirst  1\nlast   6\n" in plain
