@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # tools/tour_check.py: compares the command's answer to a query with DuckDB's on the same file, or the tour's results
-# on lists with NumPy's.
+# on lists with NumPy's. It also compares the longest inputs with the last cache.
 """tour_check.py COMMAND SQL: exit status 1 if the answers differ; without DuckDB nothing is compared.
-tour_check.py lists DIR: compares totals_1995, dearest_1995 and dear_items_1995.parquet."""
+tour_check.py lists DIR: compares totals_1995, dearest_1995 and dear_items_1995.parquet.
+tour_check.py lengths BYTES RESULTS.json ...: shows whether the longest input of each problem is past a cache of BYTES."""
 
 import json
 import math
@@ -42,9 +43,31 @@ def check_lists(folder):
     return 0 if same else 1
 
 
+def check_lengths(last_cache, paths):
+    """Bytes are those that a problem must read and write. An input that fits the cache is named, as its rungs seem too fast."""
+    longest = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            for row in json.load(file)["rows"]:
+                if row["status"] == "verified" and row["problem"] != "subset-sum":  # its bitmap is meant to be in a cache
+                    longest[row["problem"]] = max(longest.get(row["problem"], 0), row["bytes"])
+    short = [f"{problem} ({size / 1e6:.0f} MB)" for problem, size in longest.items() if size <= last_cache]
+    if short:
+        print(f"in the last cache, {last_cache / 1e6:.0f} MB, so perhaps above the limit: {', '.join(short)}")
+    elif longest:
+        problem = min(longest, key=longest.get)
+        print(
+            f"the longest input of each problem is at least {longest[problem] / last_cache:.1f} times the last cache: "
+            f"{longest[problem] / 1e6:.0f} MB of {problem}"
+        )
+    return 0
+
+
 def main():
     if sys.argv[1] == "lists":
         return check_lists(sys.argv[2])
+    if sys.argv[1] == "lengths":
+        return check_lengths(int(sys.argv[2]), sys.argv[3:])
     command, sql = sys.argv[1:]
     try:
         import duckdb

@@ -17,7 +17,7 @@ upsweep_report = pytest.importorskip("upsweep_report")
 pytest.importorskip("plotly")
 pytest.importorskip("jinja2")
 
-from upsweep_report import documents, drawings, figures, page, problems, results, tables
+from upsweep_report import documents, drawings, figures, findings, machine, page, problems, results, tables
 from upsweep_report.__main__ import main
 
 ROOT = Path(__file__).parents[2]
@@ -659,7 +659,169 @@ def test_machines_are_apart(made, tmp_path):
     assert list(times.choices) == ["A <fast>  CPU, 4 threads, int32", "A <fast>  CPU, 64 threads, int32"]
 
 
+# ------------------------------------------------------------------------------------------------------------ findings
+
+LADDER = [
+    {"problem": problem, "rung": rung, "limit": limit}
+    for problem in ("scan", "reduce", "subset-sum")
+    for rung, limit in (("cpu.serial", "one thread"), ("cpu.chained", "the memory; on many cores the chain"))
+]
+
+
+def board_of(tmp_path, made, *rows):
+    (board,) = findings.boards([results_of(tmp_path, made, rows)], LADDER)
+    return board
+
+
+def finding_of(tmp_path, made, fraction, n=1 << 24, **other):
+    board = board_of(
+        tmp_path, made, made_row("scan", "cpu.serial", n, fraction_of_copy=fraction / 3),
+        made_row("scan", "cpu.chained", n, fraction_of_copy=fraction, **other))  # fmt: skip
+    return board.findings[0]
+
+
+@pytest.mark.parametrize(
+    "fraction, other, text",
+    [
+        (0.95, {}, "is at the limit: 95% of a copy's rate with 134 MB; 3.0× the loop."),
+        (0.4, {}, "reaches 40% of a copy's rate with 134 MB; 3.0× the loop. Its limit: on many cores the chain."),
+        (1.5, {}, "is above the limit: 150% of a copy's rate with 134 MB; 3.0× the loop. It only reads, or a cache contains part of it."),
+        (1.5, {"n": 1024, "bytes": 8192.0}, "is above the limit: 150% of a copy's rate with 8.19 kB; 3.0× the loop. Its data fit in a cache: measure a longer input."),
+        (0.9, {"fraction_of_read": 0.9}, "is at the limit: 90% of a read's rate with 134 MB; 3.0× the loop."),
+    ],
+)  # fmt: skip
+def test_a_finding_says_how_near_the_limit_the_best_rung_is(tmp_path, made, fraction, other, text):
+    finding = finding_of(tmp_path, made, fraction, **other)
+    assert (finding.problem, finding.best.rung, finding.text) == ("scan", "cpu.chained", text)
+
+
+def test_a_finding_is_of_the_longest_input(tmp_path, made):
+    """Not of a study of threads, and not of what was sent over a link."""
+    rows = [made_row("scan", rung, n) for n in SIZES for rung in ("cpu.serial", "cpu.chained")]
+    rows.append(made_row("scan", "cpu.chained", 1 << 30, 4, "threads"))
+    rows.append(made_row("scan", "cpu.chained", 1 << 30, transfer="pinned"))
+    rows.append(made_row("scan", "numpy.cumsum", SIZES[-1], kind="library", median_s=1e-9))
+    (finding,) = board_of(tmp_path, made, *rows).findings
+    assert (finding.best.rung, finding.best.n, finding.first.rung) == ("cpu.chained", SIZES[-1], "cpu.serial")
+    rows[4].update(status="skipped", reason="estimated 71 s", median_s=None)
+    (finding,) = board_of(tmp_path, made, *rows).findings
+    assert finding.text.endswith("; the loop was not timed. Its limit: on many cores the chain.")
+    (finding,) = board_of(tmp_path, made, rows[0]).findings
+    assert finding.text.endswith("; it is the loop. Its limit: one thread.")
+
+
+def test_subset_sums_have_no_limit_of_memory(tmp_path, made):
+    """Of instances of unequal kinds the one that the first rung can do."""
+    rows = [made_row("subset-sum", rung, 10, study="aubanel2021") for rung in ("cpu.serial", "cpu.chained")]
+    rows.append(made_row("subset-sum", "cpu.chained", 1000, study="aubanel2021"))
+    board = board_of(tmp_path, made, *rows)
+    assert board.findings[0].text == "takes 5 ns; 3.0× the loop." and board.chart.choices == {}
+    assert len(findings.introduction([results_of(tmp_path, made, rows)], [board])) == 1
+
+
+def test_three_sentences_introduce_the_page(tmp_path, made):
+    fractions = {"scan": (0.3, 0.96), "reduce": (0.1, 0.2)}
+    rows = [
+        made_row(problem, rung, 1 << 24, fraction_of_copy=fraction, fraction_of_read=None)
+        for problem, both in fractions.items()
+        for rung, fraction in zip(("cpu.serial", "cpu.chained"), both, strict=True)
+    ]
+    own = results_of(tmp_path, made, rows)
+    board = board_of(tmp_path, made, *rows)
+    assert findings.introduction([own], [board]) == [
+        "4 rungs of 2 problems were verified, then timed on A <fast>  CPU, 4 threads.",
+        "The best rung, cpu.chained of scan, reached 96% of the rate of a copy of 134 MB; 1 of 2 problems reached 80%.",
+        "Look next at reduce, 20% of its limit, and step through the drawing of cpu.chained.",
+    ]
+    assert findings.introduction([own._replace(rows=[])], []) == ["Nothing was measured."]
+    (figure,) = board.chart.choices.values()
+    _, first, best = figure["data"]
+    assert first["y"] == best["y"] == ["scan", "reduce"]
+    assert (first["x"], best["x"]) == (pytest.approx([0.3, 0.1]), pytest.approx([0.96, 0.2]))
+    assert figure["layout"]["shapes"][0]["x0"] == 1, "the limit is drawn"
+
+
+def test_this_machine_is_before_what_was_recorded(made, tmp_path, capsys):
+    path, out = tmp_path / "results.json", tmp_path / "report.html"
+    path.write_text(json.dumps({**made, "failures": []}))
+    assert main([str(path), "-o", str(out)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("5 rungs of 2 problems") or said[0].startswith("4 rungs of 2 problems"), said
+    assert said[2].startswith("Look next at ") and said[3].startswith(str(out))
+    text, *_ = out.read_text().partition('<script type="application/json"')
+    for sentence in said[:2]:
+        assert html.escape(sentence) in text
+    order = [
+        text.index(each)
+        for each in (
+            'id="here"',
+            'id="scan"',
+            'id="segmented-reduce"',
+            'id="reduce"',
+            'id="recorded"',
+            'id="documents"',
+            'id="files"',
+        )
+    ]
+    assert order == sorted(order), "what was measured here is first, files are last"
+    groups = re.findall(r'<optgroup label="([^"]*)">', text)
+    assert set(groups) == {"this machine", "recorded elsewhere"} and groups[0] == "this machine"
+    assert "NVIDIA H200, recorded:" in text[text.index('id="scan"') :]
+    assert "recorded h200_scan" not in text[: text.index('id="files"')], "files are named at the end"
+
+
+def test_recorded_results_are_not_this_machine_s():
+    assert all(each.recorded for each in results.recorded())
+    boards = findings.boards(results.recorded(), upsweep.ladder())
+    assert "NVIDIA H200, recorded" in [board.label for board in boards]
+    h200 = next(board for board in boards if board.place == "NVIDIA H200")
+    assert {each.problem for each in h200.findings} == {each["problem"] for each in upsweep.ladder()}
+
+
+def test_documents_are_named_by_author_year_and_title(report):
+    text = html.unescape(report.read_text())
+    for document in documents.DOCUMENTS_OF_UPSWEEP:
+        assert f"<cite>{document.name}</cite>" in text
+        assert document is documents.TUTORIAL or f"{document.author} ({document.year}). " in text
+        assert document.problem in problems.PROBLEMS
+    assert len(documents.DOCUMENTS_OF_UPSWEEP) == 5
+
+
 # ------------------------------------------------------------------------------------------------------------ drawings
+
+
+def trace_of(*steps):
+    """Steps with the given numbers of combining moves."""
+    made = machine.Machine(8, x=list(range(8)), y=list(range(8)))
+    for number, count in enumerate(steps):
+        with made.step(f"step {number}"):
+            for thread in range(count):
+                made.fold(thread, ("y", thread), problems.add, ("y", thread), ("x", thread))
+            made.copy(7, ("x", 7), ("x", 6))
+    return made.trace("y")
+
+
+@pytest.mark.parametrize(
+    "counts, step",
+    [
+        ((1, 4, 1, 1, 1), 2),
+        ((4, 4, 4, 4, 4), 3),
+        ((7, 1, 3, 1, 7), 3),
+        ((0, 0, 0, 0, 0), 3),
+        ((1, 2, 3), 2),
+        ((1,), 1),
+        ((), 0),
+    ],
+)
+def test_a_drawing_opens_at_a_telling_step(counts, step):
+    assert drawings.telling_step(trace_of(*counts)) == step
+
+
+def test_every_drawing_opens_at_a_step_that_moves_something():
+    for problem, rung in drawings.drawn():
+        drawn = drawings.drawing(problem, rung)
+        assert drawn["steps"][drawn["shown"] - 1]["moves"], (problem, rung)
+        assert len(drawn["steps"]) <= 3 or 1 < drawn["shown"] < len(drawn["steps"]), (problem, rung)
 
 
 def test_every_rung_that_is_not_a_library_s_has_a_drawing():
@@ -746,10 +908,16 @@ PROBE = """<script>
 addEventListener("load", () => setTimeout(() => {
   const said = {seen: document.querySelectorAll(".plot .main-svg").length, figures: document.querySelectorAll("figure").length};
   dispatchEvent(new Event("beforeprint"));
+  said.opened = [...document.querySelectorAll(".drawing output")].map(output => output.textContent);
   said.steps = [...document.querySelectorAll(".drawing")].map(box => {
-    const slider = box.querySelector("input"), before = box.querySelector("svg").innerHTML;
-    slider.value = slider.max;
-    slider.dispatchEvent(new Event("input"));
+    const slider = box.querySelector("input");
+    const moved = to => {
+      slider.value = to;
+      slider.dispatchEvent(new Event("input"));
+    };
+    moved(0);
+    const before = box.querySelector("svg").innerHTML;
+    moved(slider.max);
     return before !== box.querySelector("svg").innerHTML && box.querySelector("output").textContent;
   });
   const sorted = (heading, press) => {
@@ -777,8 +945,20 @@ addEventListener("load", () => setTimeout(() => {
     const box = legend && legend.getBoundingClientRect();
     return box ? labels.filter(label => !apart(label.getBoundingClientRect(), box)).map(label => label.textContent) : [];
   });
+  const bottom = selector => document.querySelector(selector).getBoundingClientRect().bottom;
+  said.screens = bottom("main") / 800;
+  said.first = [bottom("header"), bottom("#here figure")];
+  const opened = [...document.querySelectorAll("details")].map(each => each.open);
+  said.folded = opened.every(open => !open);
   document.querySelectorAll("details").forEach(each => { each.open = true; });
-  said.letters = [...document.querySelectorAll(".drawing svg")].map(svg => svg.querySelector("rect").getBoundingClientRect().height);
+  setTimeout(() => {
+  const drawn = [...document.querySelectorAll(".drawing")];
+  said.letters = drawn.map(box => box.querySelector("svg rect").getBoundingClientRect().height);
+  const outside = (box, cell) => cell.getBoundingClientRect().right > box.getBoundingClientRect().right + 1;
+  said.cut = drawn.filter(box => [...box.querySelectorAll("rect, circle")].some(cell => outside(box, cell))).map(box => box.dataset.rung);
+  const fits = text => !text.previousSibling || text.previousSibling.tagName !== "rect" || text.getComputedTextLength() <= text.previousSibling.width.baseVal.value;
+  said.tight = drawn.filter(box => ![...box.querySelectorAll("text")].every(fits)).map(box => box.dataset.rung);
+  said.scrolled = drawn.filter(box => box.scrollWidth > box.clientWidth + 1).length;
   said.keys = [...document.querySelectorAll(".drawing .key")].map(key => key.textContent);
   const button = document.querySelector(".drawing button");
   said.button = [button, button, button].map(each => { each.click(); return each.getAttribute("aria-label"); });
@@ -786,6 +966,7 @@ addEventListener("load", () => setTimeout(() => {
   said.wide = document.documentElement.scrollWidth > innerWidth;
   said.width = innerWidth;
   parent.postMessage(JSON.stringify(said), "*");
+  }, 1500);
 }, 3000));
 </script></body>"""
 
@@ -814,6 +995,7 @@ def test_a_browser_shows_it(report, width, scheme):
     assert said, done.stderr[-2000:]
     found = json.loads(html.unescape(said[1]))
     assert found["figures"] == figures_in_it >= 9 + PUBLISHED and found["seen"] > 0 and found["undrawn"] == 0, found
+    assert found["opened"] and not any(step.startswith("0 of") for step in found["opened"]), "drawings open at a step"
     assert found["steps"] and all(re.fullmatch(r"(\d+) of \1", str(step)) for step in found["steps"]), found
     assert found["ascending"] == sorted(found["ascending"]) and found["descending"] == sorted(found["ascending"], reverse=True)
     assert found["uploads"] == 0, "the page must not send data"
@@ -827,10 +1009,30 @@ def test_a_browser_shows_it(report, width, scheme):
     assert found["covered"] == [], "a legend must not cover a label"
     assert len(found["keys"]) == len(found["steps"]) and any("Ring" in key for key in found["keys"])
     assert all(15 <= height <= 40 for height in found["letters"]), "cells of 30, neither tiny nor huge"
+    assert found["cut"] == found["tight"] == [] and found["scrolled"] == 0, "drawings are whole"
+    assert found["folded"]
+    if width == 1280:
+        assert found["screens"] <= 20 and max(found["first"]) <= 800, found
     assert found["button"] == ["pause", "play", "pause"]
     assert found["width"] == width
     assert found["wider"] == []
     assert not found["wide"], "the page fits its window"
+
+
+@pytest.mark.skipif(not (ROOT / "tools/tour_check.py").exists(), reason="the tour is not beside the tests")
+def test_the_tour_names_inputs_that_fit_the_last_cache(made, tmp_path):
+    path = tmp_path / "results.json"
+
+    def said(rows):
+        path.write_text(json.dumps({**made, "rows": rows}))
+        command = [sys.executable, ROOT / "tools/tour_check.py", "lengths", "1000000", path]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    rows = [made_row("scan", "cpu.serial", n) for n in (1024, 1 << 20)] + [made_row("subset-sum", "cpu.table", 10)]
+    assert said(rows) == "the longest input of each problem is at least 8.4 times the last cache: 8 MB of scan\n"
+    short = made_row("reduce", "cpu.serial", 1024)
+    longer = made_row("reduce", "cpu.chained", 1 << 20, status="skipped", reason="estimated 71 s", median_s=None)
+    assert said([*rows, short, longer]).endswith("perhaps above the limit: reduce (0 MB)\n")
 
 
 def test_without_plotly_it_says_what_to_install(tmp_path, made):

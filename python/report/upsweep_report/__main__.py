@@ -12,6 +12,7 @@ from pathlib import Path
 
 from upsweep import ladder
 
+from .findings import boards, introduction
 from .page import page
 from .results import ResultsError, load, recorded
 
@@ -28,7 +29,8 @@ def main(arguments: list[str] | None = None) -> int:
         results = [load(path) for path in given.results]
         if all(row.device == "cpu" for each in results for row in each.rows):
             results += recorded()
-        html = page(results, list(ladder()))
+        ladders = list(ladder())
+        html = page(results, ladders)
         write_whole(Path(given.output), html)
     except ModuleNotFoundError as error:
         print(
@@ -45,6 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"upsweep-report: stopped; {given.output} is unchanged", file=sys.stderr)
         return 130
+    for sentence in introduction(results, boards(results, ladders)):
+        print(sentence)
     print(f"{given.output}: {len(html) / 1e6:.1f} MB, open it in a browser")
     return 0
 

@@ -14,29 +14,78 @@ from .results import Results, Row, machine_label
 
 
 class Document(NamedTuple):
-    """A published document, its hardware, and the study of `upsweep bench` that measures the same."""
+    """A document that upsweep grew from, its hardware, and the study of `upsweep bench` that measures the same."""
 
     study: str
-    title: str
+    author: str
+    year: str
+    name: str
+    published: str  # where
     hardware: str
+    problem: str
+    contents: str
+
+    @property
+    def title(self) -> str:
+        """ "Anish Biswas (2020), scanCUDA"; the name only if it states neither author nor year."""
+        return f"{self.author} ({self.year}), {self.name}" if self.author else self.name
 
     @property
     def source(self) -> str:
         return f"{self.title}; published: {self.hardware}."
 
 
+BALKESEN = Document(
+    study="balkesen2012",
+    author="Cagri Balkesen",
+    year="2012",
+    name="Data Processing on Modern Hardware, exercise session 12",
+    published="ETH Zurich, slides of 13 December 2012",
+    hardware="GeForce 9500 GT, i5-750",
+    problem="filtered-sum",
+    contents="One SQL query on a GPU, a kernel improved step by step.",
+)
 DAS = Document(
-    "das2020",
-    "P. Das, Evaluation task for Awkward Array GSoC project, 2020",
-    "GeForce GTX 1070 Max-Q, i7-8750H",
+    study="das2020",
+    author="Pratyush Das",
+    year="2020",
+    name="Evaluation task for Awkward Array GSoC project",
+    published="report, Institute of Engineering & Management, Kolkata",
+    hardware="GeForce GTX 1070 Max-Q, i7-8750H",
+    problem="offsets",
+    contents="Awkward Array's compact_offsets on a GPU: one thread, threads in turn, Thrust, and a scan by hand.",
 )
 BISWAS = Document(
-    "biswas2020", "A. Biswas, the second report on compact_offsets, 2020", "GTX 1080, i7-6900K; without transfers"
+    study="biswas2020",
+    author="Anish Biswas",
+    year="2020",
+    name="scanCUDA: GSoC 2020 CERN evaluation task",
+    published="README of its repository",
+    hardware="GTX 1080, i7-6900K; without transfers",
+    problem="scan",
+    contents="The same task by a Hillis–Steele scan, in one array and in two.",
 )
 AUBANEL = Document(
-    "aubanel2021", "E. Aubanel, Notes on GPU Programming with Julia, 2021", "Tesla V100-SXM2, Xeon Platinum 8260M"
+    study="aubanel2021",
+    author="Eric Aubanel",
+    year="2021",
+    name="Notes on GPU Programming with Julia",
+    published="notes of January 2021",
+    hardware="Tesla V100-SXM2, Xeon Platinum 8260M",
+    problem="subset-sum",
+    contents="Subset sums by dynamic programming, a table column after column.",
 )
-BALKESEN = Document("balkesen2012", "C. Balkesen, Exercise Session 12, ETH Zurich 2012", "GeForce 9500 GT, i5-750")
+TUTORIAL = Document(
+    study="",
+    author="",
+    year="",
+    name="Parallel Prefix Scan",
+    published="a tutorial for Julia that names no author and no year",
+    hardware="",
+    problem="scan",
+    contents="Scans by threads, vectors, Hillis–Steele and Blelloch, and what p processors should gain.",
+)
+DOCUMENTS_OF_UPSWEEP = (BALKESEN, DAS, BISWAS, AUBANEL, TUTORIAL)
 
 Series = tuple[tuple[str, str, str], ...]
 
@@ -93,18 +142,22 @@ _DAS_FIGURES = (
 )
 
 
-# The first report's drawings of threads, by the equivalent rungs; and the first approaches of the second report.
+# The drawings of threads in Das's report, by the equivalent rungs, and the two approaches of scanCUDA.
 DRAWINGS = (
     ("Figure 1: the loop on the CPU", "offsets", "cpu.serial"),
     ("Figure 2: one thread of a GPU", "offsets", "cuda.one_thread"),
     ("Figure 3: threads of a GPU in turn", "offsets", "cuda.turn_taking"),
     ("Figure 4: all threads of a GPU at the same time", "offsets", "cuda.hillis_steele_blocks"),
     (
-        "The second report's first approach: Hillis–Steele in one array, two barriers a round",
+        "scanCUDA's first approach: Hillis–Steele in one array, two barriers a round",
         DOCUMENTS,
         "hillis_steele_in_place",
     ),
-    ("Its second: in two arrays in turn, one barrier a round", "offsets", "cuda.hillis_steele_global"),
+    (
+        "scanCUDA's second approach: Hillis–Steele in two arrays in turn, one barrier a round",
+        "offsets",
+        "cuda.hillis_steele_global",
+    ),
 )
 
 
@@ -468,7 +521,7 @@ def _tutorial(here: Here) -> Drawn:
     figure = {"data": traces, "layout": layout_of("elements", "time", x_type="log", y_type="log")}
     lengths = [n for line in traces for n in line["x"]]
     said = f"{_length(min(lengths))} to {_length(max(lengths))} int32." if lengths else ""
-    text = "Parallel Prefix Scan, a tutorial: its plot of scans by length, whose values it does not print."
+    text = f"{TUTORIAL.title}, a tutorial: its plot of scans by length, whose values it does not print."
     return Drawn("The tutorial's plot", text, figure, said)
 
 
@@ -496,7 +549,7 @@ def _predictions(here: Here) -> Drawn:
         if times:
             traces.append(plain_line(f"{rung}, here", sorted(times), [times[count] for count in sorted(times)], number))
     text = (
-        "Parallel Prefix Scan, a tutorial: p threads scan a block each and then add the total of the blocks before it. This gains p²/(2p − 1), "
+        f"{TUTORIAL.title}, a tutorial: p threads scan a block each and then add the total of the blocks before it. This gains p²/(2p − 1), "
         f"{two_passes(2):.2f} for two and {two_passes(6):.2f} for six. Vectors gain {vectors:g}, and both together the product. The tutorial counts "
         "additions. From memory both passes read and write every element, so memory is the limit, however fast additions are."
     )

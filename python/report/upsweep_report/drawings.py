@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import scans
-from .machine import bank_conflicts, idle
+from .machine import Trace, bank_conflicts, idle
 from .problems import NUMBERS, PROBLEMS, add
 
 BANKS = 8  # of the shared memory in drawings; a GPU has 32
@@ -15,7 +15,7 @@ _OF_DOCUMENTS = {"hillis_steele_in_place": lambda: scans.hillis_steele_in_place(
 
 
 def drawing(problem: str, rung: str) -> dict[str, Any] | None:
-    """The data of a drawing: the initial arrays, and for each step its moves, the idle threads, and the arrays after it."""
+    """The data of a drawing: initial arrays, the step at which it opens, and for each step its moves, idle threads and arrays after it."""
     model = _OF_DOCUMENTS.get(rung) if problem == DOCUMENTS else PROBLEMS[problem].model(rung) if problem in PROBLEMS else None
     if model is None:
         return None
@@ -24,6 +24,7 @@ def drawing(problem: str, rung: str) -> dict[str, Any] | None:
         "threads": trace.threads,
         "arrays": _shown(trace.arrays),
         "result": trace.result,
+        "shown": telling_step(trace),
         "steps": [
             {
                 "text": step.text,
@@ -36,6 +37,21 @@ def drawing(problem: str, rung: str) -> dict[str, Any] | None:
             for step in trace.steps
         ],
     }
+
+
+def telling_step(trace: Trace) -> int:
+    """The number of the step at which a drawing opens, from 1: near the middle of the run, with many cells that are combined.
+
+    A step counts if it combines at least half the number of cells that the busiest step does. If no step combines cells, moves count.
+    The first and the last step of more than three do not count: they load cells and store results.
+    """
+    inner = trace.steps[1:-1] if len(trace.steps) > 3 else trace.steps
+    combined = [sum(len(move.sources) > 1 for move in step.moves) for step in inner]
+    counts = combined if any(combined) else [len(step.moves) for step in inner]
+    middle = (len(counts) - 1) / 2
+    busy = [number for number, count in enumerate(counts) if 2 * count >= max(counts)]
+    before = 2 if len(trace.steps) > 3 else 1
+    return before + min(busy, key=lambda number: (abs(number - middle), number)) if busy else 0
 
 
 def _shown(arrays: dict[str, list[Any]]) -> dict[str, list[Any]]:

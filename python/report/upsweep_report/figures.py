@@ -18,6 +18,9 @@ _SYMBOLS = ("circle", "diamond", "square")  # the same for points
 TIME = {"title": {"text": "time"}, "exponentformat": "SI", "minexponent": 0, "ticksuffix": "s"}
 
 
+# An axis of fractions of the limit, at which a line is drawn.
+OF_LIMIT = {"title": {"text": "of the limit"}, "rangemode": "tozero"}
+
 Value = Callable[[Row], float | None]
 
 
@@ -68,7 +71,7 @@ def _values(problem: str, gain: Value) -> list[tuple[str, str, Value, dict[str, 
             f"Bytes that must be moved, by the rate of {_LIMITS.get(problem, 'a copy of the same size')} in the same rounds. "
             + "Short inputs are in a cache, where more than 1 is possible.",
             lambda row: row.of_limit,
-            {"title": {"text": "of the limit"}, "rangemode": "tozero"},
+            OF_LIMIT,
         ),
         (
             "Speed-up",
@@ -77,6 +80,13 @@ def _values(problem: str, gain: Value) -> list[tuple[str, str, Value, dict[str, 
             {"title": {"text": "times"}, "type": "log", "nticks": 4},
         ),
     ]
+
+
+def limit_line(axis: str) -> dict[str, Any]:
+    """A dashed line across a chart at 1 on an axis of fractions of the limit."""
+    across = "x" if axis == "y" else "y"
+    ends = {f"{axis}0": 1, f"{axis}1": 1, f"{across}0": 0, f"{across}1": 1, f"{across}ref": "paper"}
+    return {"type": "line", **ends, "line": {"color": _ROOF, "width": 2, "dash": "dash"}}
 
 
 def _style(number: int) -> dict[str, Any]:
@@ -140,7 +150,8 @@ def _over_sizes(rows: list[Row], title: str, text: str, value: Value, axis: dict
             traces.append(_line(rung, [p.n for p in points], [value(p) for p in points], number))
             if value is _seconds and all(p.spread for p in points):
                 traces.append(_band(rung, points, number))
-        choices[place] = {"data": traces, "layout": _layout({"title": {"text": "elements"}, "type": "log"}, axis)}
+        layout = _layout({"title": {"text": "elements"}, "type": "log"}, axis)
+        choices[place] = {"data": traces, "layout": layout | ({"shapes": [limit_line("y")]} if axis is OF_LIMIT else {})}
     return Chart(title, text, choices)
 
 
@@ -410,6 +421,7 @@ def layout_of(x: str, y: str, x_type: str | None = None, y_type: str | None = No
 
 
 def groups_of(rows: list[Row]) -> list[tuple[str, list[Row]]]:
-    """Groups the rows of a table by the place where they were measured."""
-    ordered = sorted(rows, key=lambda row: (_place(row), row.n))
+    """Groups the rows of a table by the place where they were measured, in the order of the places' first rows."""
+    places = list(dict.fromkeys(row.place for row in rows))
+    ordered = sorted(rows, key=lambda row: (places.index(row.place), _place(row), row.n))
     return [(place, list(there)) for place, there in groupby(ordered, _place)]

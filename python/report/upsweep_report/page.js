@@ -19,7 +19,7 @@ function draw(figure) {
   const choices = data[figure.dataset.problem].charts[figure.dataset.chart];
   const chosen = choices[figure.querySelector("select").value];
   const plot = figure.querySelector(".plot");
-  plot.style.height = chosen.layout.height ? `max(25rem, ${chosen.layout.height}px)` : "";
+  plot.style.height = chosen.layout.height ? `${chosen.layout.height}px` : "";
   Plotly.react(plot, chosen.data, themed(chosen.layout), config);
 }
 
@@ -37,6 +37,13 @@ for (const figure of document.querySelectorAll("figure")) {
 dark.addEventListener("change", () => {
   for (const figure of document.querySelectorAll("figure")) if (figure.querySelector(".js-plotly-plot, .plot-container")) draw(figure);
 });
+
+// A chart that was drawn while its details were folded has the size of nothing.
+for (const details of document.querySelectorAll("details")) {
+  details.addEventListener("toggle", () => {
+    for (const plot of details.querySelectorAll(".js-plotly-plot")) if (plot.offsetWidth) Plotly.Plots.resize(plot);
+  });
+}
 
 addEventListener("beforeprint", () => {
   for (const figure of document.querySelectorAll("figure")) if (!figure.querySelector(".plot-container")) draw(figure);
@@ -109,6 +116,7 @@ for (const table of document.querySelectorAll("table")) {
 // ---- drawings: arrays as rows of cells, moves as lines, threads as circles below
 
 const CELL = 44, ROW = 64, LEFT = 84;
+const LETTER = 7.3, NARROWEST = 17; // the width of a letter, and of a cell, in pixels
 
 function element(name, attributes, text) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -117,9 +125,59 @@ function element(name, attributes, text) {
   return made;
 }
 
+// Names are left of their arrays, and each array is one row.
+class WideLayout {
+  constructor(trace, names) {
+    this.names = names;
+    this.longest = Math.max(trace.threads, ...names.map(name => trace.arrays[name].length));
+    this.width = LEFT + this.longest * CELL + 8;
+    this.height = names.length * ROW + 60;
+    this.threadsLabel = [0, this.height - 29];
+    this.radius = 13;
+    this.cellHeight = 30;
+  }
+  place(name, position) { return [LEFT + position * CELL, 16 + this.names.indexOf(name) * ROW]; }
+  cellWidth() { return CELL - 4; }
+  label(name) { return [0, this.place(name, 0)[1] + 20]; }
+  thread(number) { return [LEFT + number * CELL + CELL / 2 - 2, this.height - 34]; }
+}
+
+// For narrow screens: names are above their arrays. Cells are as wide as fits, and an array continues on the next row.
+class NarrowLayout {
+  constructor(trace, names, width) {
+    this.width = width;
+    this.cellHeight = 24;
+    this.rows = {};
+    const all = [trace.arrays, ...trace.steps.map(step => step.arrays)];
+    let top = 0;
+    for (const name of names) {
+      const length = trace.arrays[name].length;
+      const letters = Math.max(...all.flatMap(arrays => arrays[name].map(value => value === null ? 0 : String(value).length)));
+      const needed = Math.max(NARROWEST, letters * LETTER + 3);
+      const pitch = Math.min(CELL, Math.max(needed, width / length));
+      const perRow = Math.max(1, Math.floor(width / pitch + 1e-6));
+      this.rows[name] = { top: top + 16, pitch, perRow };
+      top += 16 + Math.ceil(length / perRow) * (this.cellHeight + 4) + 12; // a curve below a row needs 12
+    }
+    this.threadPitch = Math.min(CELL, width / trace.threads);
+    this.radius = Math.min(13, this.threadPitch / 2 - 1);
+    this.threadsLabel = [0, top + 12];
+    this.threadsTop = top + 18 + this.radius;
+    this.height = this.threadsTop + this.radius + 2;
+  }
+  place(name, position) {
+    const { top, pitch, perRow } = this.rows[name];
+    return [position % perRow * pitch, top + Math.floor(position / perRow) * (this.cellHeight + 4)];
+  }
+  cellWidth(name) { return this.rows[name].pitch - 2; }
+  label(name) { return [0, this.rows[name].top - 4]; }
+  thread(number) { return [number * this.threadPitch + this.threadPitch / 2, this.threadsTop]; }
+}
+
 class Drawing {
   constructor(box) {
     this.trace = data[box.dataset.problem].drawings[box.dataset.rung];
+    this.box = box;
     this.svg = box.querySelector("svg");
     this.slider = box.querySelector("input");
     this.output = box.querySelector("output");
@@ -131,14 +189,29 @@ class Drawing {
     const waits = this.trace.steps.some(step => step.waiting.length > 0) ? " Ring: it waits." : "";
     key.textContent = `Filled circle: the thread works. Hollow: it is idle.${waits} A line leads from a cell that is read to the cell that is written.`;
     box.append(key);
-    this.slider.addEventListener("input", () => this.show());
+    this.slider.value = this.trace.shown;
+    this.untouched = true;
+    this.slider.addEventListener("input", () => { this.untouched = false; this.show(); });
     this.button.addEventListener("click", () => this.play());
+    new ResizeObserver(() => this.fit()).observe(box);
+    this.fit();
+  }
+
+  // Chooses the layout for the current width. Folded drawings have none: they are drawn when they are unfolded.
+  fit() {
+    const width = Math.floor(this.box.clientWidth);
+    if (width === this.fitted) return;
+    this.fitted = width;
+    const wide = new WideLayout(this.trace, this.names);
+    this.layout = width > 0 && width < wide.width ? new NarrowLayout(this.trace, this.names, width) : wide;
     this.show();
   }
 
   play() {
     if (this.timer) return this.stop();
-    if (this.slider.value === this.slider.max) this.slider.value = 0;
+    if (this.untouched || this.slider.value === this.slider.max) this.slider.value = 0;
+    this.untouched = false;
+    this.show();
     this.button.textContent = "❚❚";
     this.button.setAttribute("aria-label", "pause");
     this.timer = setInterval(() => {
@@ -155,55 +228,49 @@ class Drawing {
     this.button.setAttribute("aria-label", "play");
   }
 
-  place([array, position]) {
-    return [LEFT + position * CELL, 16 + this.names.indexOf(array) * ROW];
-  }
-
   show() {
+    const layout = this.layout, tall = layout.cellHeight;
     const at = Number(this.slider.value);
     const step = at > 0 ? this.trace.steps[at - 1] : undefined;
     const arrays = step ? step.arrays : this.trace.arrays;
     this.output.textContent = `${at} of ${this.trace.steps.length}`;
     const turns = step && step.turns > 1 ? `; the slowest bank takes ${step.turns} turns` : "";
     this.text.textContent = step ? step.text + turns : "before the first step";
-    const longest = Math.max(this.trace.threads, ...this.names.map(name => arrays[name].length));
-    const height = this.names.length * ROW + 60;
-    const width = LEFT + longest * CELL + 8;
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    this.svg.style.setProperty("--natural", `${width}px`);
+    this.svg.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
+    this.svg.style.setProperty("--natural", `${layout.width}px`);
     const written = new Set(step ? step.moves.map(([, , target]) => target.join()) : []);
     const parts = [];
+    const middle = name => layout.cellWidth(name) / 2;
     for (const name of this.names) {
-      const [, y] = this.place([name, 0]);
-      parts.push(element("text", { x: 0, y: y + 20, class: "muted" }, name));
+      const [labelX, labelY] = layout.label(name);
+      parts.push(element("text", { x: labelX, y: labelY, class: "muted" }, name));
       arrays[name].forEach((value, position) => {
-        const [x] = this.place([name, position]);
+        const [x, y] = layout.place(name, position);
         const kind = written.has(`${name},${position}`) ? "cell written" : "cell";
-        parts.push(element("rect", { x, y, width: CELL - 4, height: 30, rx: 4, class: kind }));
-        parts.push(element("text", { x: x + CELL / 2 - 2, y: y + 20, "text-anchor": "middle" }, value === null ? "" : String(value)));
+        parts.push(element("rect", { x, y, width: layout.cellWidth(name), height: tall, rx: 4, class: kind }));
+        parts.push(element("text", { x: x + middle(name), y: y + tall / 2 + 5, "text-anchor": "middle" }, value === null ? "" : String(value)));
       });
     }
-    for (const [, sources, target] of step ? step.moves : []) {
-      const [x1, y1] = this.place(target);
-      for (const source of sources) {
-        const [x0, y0] = this.place(source);
+    for (const [, sources, [array, position]] of step ? step.moves : []) {
+      const [x1, y1] = layout.place(array, position);
+      for (const [from, place] of sources) {
+        const [x0, y0] = layout.place(from, place);
         if (x0 === x1 && y0 === y1) continue;
-        const [from, to] = [x0 + CELL / 2 - 2, x1 + CELL / 2 - 2];
-        const path = y0 === y1 ? `M${from},${y0 + 30} Q${(from + to) / 2},${y0 + 54} ${to},${y0 + 30}`
-          : y0 < y1 ? `M${from},${y0 + 30} L${to},${y1}` : `M${from},${y0} L${to},${y1 + 30}`;
+        const [a, b] = [x0 + middle(from), x1 + middle(array)];
+        const path = y0 === y1 ? `M${a},${y0 + tall} Q${(a + b) / 2},${y0 + tall + 24} ${b},${y0 + tall}`
+          : y0 < y1 ? `M${a},${y0 + tall} L${b},${y1}` : `M${a},${y0} L${b},${y1 + tall}`;
         parts.push(element("path", { d: path, class: "move" }));
       }
     }
-    const bottom = height - 34;
-    parts.push(element("text", { x: 0, y: bottom + 5, class: "muted" }, "threads"));
+    parts.push(element("text", { x: layout.threadsLabel[0], y: layout.threadsLabel[1], class: "muted" }, "threads"));
     const working = new Set(step ? step.moves.map(([thread]) => thread) : []);
     const waiting = new Set(step ? step.waiting : []);
     for (let thread = 0; thread < this.trace.threads; ++thread) {
       const kind = working.has(thread) ? "thread working" : waiting.has(thread) ? "thread waiting" : "thread";
-      const x = LEFT + thread * CELL + CELL / 2 - 2;
-      const circle = element("circle", { cx: x, cy: bottom, r: 13, class: kind });
+      const [x, y] = layout.thread(thread);
+      const circle = element("circle", { cx: x, cy: y, r: layout.radius, class: kind });
       circle.append(element("title", {}, working.has(thread) ? "works" : waiting.has(thread) ? "waits" : "idle"));
-      parts.push(circle, element("text", { x, y: bottom + 4, "text-anchor": "middle", class: working.has(thread) ? "on" : "muted" }, thread));
+      parts.push(circle, element("text", { x, y: y + 4, "text-anchor": "middle", class: working.has(thread) ? "on" : "muted" }, thread));
     }
     this.svg.replaceChildren(...parts);
   }

@@ -8,7 +8,8 @@ from typing import Any
 
 from . import documents
 from .drawings import drawing
-from .figures import charts, groups_of, roofline_of_all, scaling_not_drawn
+from .figures import Chart, charts, groups_of, roofline_of_all, scaling_not_drawn
+from .findings import boards, introduction, seconds_text
 from .results import Results, Row, require_known
 from .tables import Value, tables
 
@@ -26,15 +27,25 @@ def page(results: list[Results], ladders: list[dict[str, Any]]) -> str:
     environment.filters["seconds"] = seconds_text
     environment.filters["value"] = value_text
     template = environment.from_string(files.joinpath("page.html.j2").read_text(encoding="utf-8"))
+    # This machine comes first, and what was recorded elsewhere after it.
+    results = sorted(results, key=lambda each: each.recorded)
     rows = [row for each in results for row in each.rows]
     cards = json.loads(files.joinpath("cards.json").read_text(encoding="utf-8"))
+    here = {row.problem for each in results for row in each.rows if not each.recorded}
     measured = {row.problem for row in rows}
-    problems = [_problem(name, rows, ladders, cards.get(name, {})) for name in known if name in measured]
+    found = boards(results, ladders)
+    problems = [
+        _problem(name, rows, ladders, cards.get(name, {}))
+        | {"findings": [(board, each) for board in found for each in board.findings if each.problem == name]}
+        for name in sorted(known, key=lambda name: name not in here)
+        if name in measured
+    ]
+    headlines = [board.chart for board in found]
     overview = [chart for chart in [roofline_of_all(rows)] if chart.choices]
     published = documents.charts(results)
     threads_at_work = {title: drawing(problem, rung) for title, problem, rung in documents.DRAWINGS}
     data = (
-        {"all": {"charts": [chart.choices for chart in overview]}}
+        {"all": {"charts": [chart.choices for chart in [*headlines, *overview]]}}
         | {"documents": {"charts": [chart.choices for chart in published], "drawings": threads_at_work}}
         | {
             problem["name"]: {
@@ -44,19 +55,39 @@ def page(results: list[Results], ladders: list[dict[str, Any]]) -> str:
             for problem in problems
         }
     )
+    own = {row.place for each in results for row in each.rows if not each.recorded}
+    elsewhere = {row.place for each in results for row in each.rows if each.recorded} - own
+    environment.globals["grouped"] = lambda chart: _grouped(chart, elsewhere)
     return template.render(
         results=results,
+        introduction=introduction(results, found),
+        boards=list(zip(found, headlines, strict=True)),
         problems=problems,
         overview=overview,
         tables=tables(results),
+        documents=documents.DOCUMENTS_OF_UPSWEEP,
         published=published,
         threads_at_work=threads_at_work,
         failures=[{"path": each.path, **failure} for each in results for failure in each.failures],
+        wrong=[(each.path, row) for each in results for row in each.rows if row.status == "failed"],
         data=_in_script(data),
         style=files.joinpath("page.css").read_text(encoding="utf-8"),
         script=files.joinpath("page.js").read_text(encoding="utf-8"),
         plotly=plotly.offline.get_plotlyjs(),
     )
+
+
+def _grouped(chart: Chart, elsewhere: set[str]) -> list[tuple[str, list[str]]]:
+    """A chart's choices: of this machine, and recorded elsewhere. A choice begins with the name of its place."""
+
+    def is_elsewhere(choice: str) -> bool:
+        return any(choice == place or choice.startswith((f"{place}, ",)) for place in elsewhere)
+
+    groups = [
+        ("this machine", [choice for choice in chart.choices if not is_elsewhere(choice)]),
+        ("recorded elsewhere", [choice for choice in chart.choices if is_elsewhere(choice)]),
+    ]
+    return [(name, choices) for name, choices in groups if choices]
 
 
 def _in_script(data: Any) -> str:
@@ -79,16 +110,6 @@ def _problem(name: str, rows: list[Row], ladders: list[dict[str, Any]], cards: d
             for rung in rungs
         ],
     }
-
-
-def seconds_text(seconds: float | None) -> str:
-    """ "12.3 ms"."""
-    if seconds is None:
-        return ""
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
 
 
 def value_text(value: Value, unit: str) -> str:

@@ -84,6 +84,7 @@ class Results(NamedTuple):
     links: list[dict[str, float]]  # of each GPU: 48 MB allocated, sent and fetched
     rows: list[Row]
     failures: list[dict[str, Any]]
+    recorded: bool = False  # elsewhere, and part of this package
 
     @property
     def problems(self) -> list[str]:
@@ -107,7 +108,8 @@ def recorded() -> list[Results]:
     """The results of an H200 and of many threads, for pages of machines without a GPU."""
     files = resources.files(__package__).joinpath("recorded").iterdir()
     packed = sorted((file for file in files if file.name.endswith(".json.gz")), key=lambda file: file.name)
-    return [_parsed(f"recorded {file.name.removesuffix('.json.gz')}", gzip.decompress(file.read_bytes())) for file in packed]
+    named = [(f"recorded {file.name.removesuffix('.json.gz')}", gzip.decompress(file.read_bytes())) for file in packed]
+    return [_parsed(name, text)._replace(recorded=True) for name, text in named]
 
 
 def _parsed(name: str, text: bytes) -> Results:

@@ -13,6 +13,7 @@ from .documents import (
     COUNTERS,
     SELECT_SUM,
     SUBSET_SUM_RUNGS,
+    TUTORIAL,
     Here,
     counted,
     counted_of,
@@ -275,7 +276,7 @@ def _predictions(here: list[Here]) -> Table:
         gains = {(row.rung, row.threads): loop / row.seconds for row in rows if loop and row.seconds}
         measured.append(Column("speed-up", one.rows[0].machine, "times", [gains.get(cases[line["case"]]) for line in lines]))
     text = (
-        "Parallel Prefix Scan, a tutorial: the speed-up over the loop, as predicted from numbers of additions, and as measured for the "
+        f"{TUTORIAL.title}, a tutorial: the speed-up over the loop, as predicted from numbers of additions, and as measured for the "
         "longest scan of int32. The chart has other numbers of threads."
     )
     return Table("Predicted and measured speed-ups", text, _with(columns, measured))
