@@ -65,8 +65,8 @@ run $upsweep subset-sum "$data/open_items.parquet:price" --target "$total" --id 
 say "Every rung of the subset-sum ladder on those prices, verified, then timed"
 run $upsweep ladder subset-sum --input "$data/open_items.parquet:price" --target "$total"
 
-# In a cache every rung seems to be faster than the limit. The last lengths are therefore past the last cache. Its size is
-# that of the kernel: CPUID reports the caches of a whole socket on some processors. 64 MB if the kernel reports none.
+# Data in a cache seem to be faster than the limit. The last lengths are therefore past the last cache. The kernel
+# reports its size; on some processors CPUID reports the caches of a whole socket. Without a report it is 64 MB.
 last_cache=$(cat /sys/devices/system/cpu/cpu0/cache/index*/size 2>/dev/null | numfmt --from=iec | sort -n | tail -n 1) || true
 last_cache=${last_cache:-64000000}
 # past BYTES LEAST MOST: a length whose BYTES per element are twice the last cache, from LEAST to MOST.

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # tools/tour_check.py: compares the command's answer to a query with DuckDB's on the same file, or the tour's results
 # on lists with NumPy's. It also compares the longest inputs with the last cache.
-"""tour_check.py COMMAND SQL: exit status 1 if the answers differ; without DuckDB nothing is compared.
+"""tour_check.py COMMAND SQL: exit status 1 if the answers differ. Without DuckDB nothing is compared.
+
 tour_check.py lists DIR: compares totals_1995, dearest_1995 and dear_items_1995.parquet.
-tour_check.py lengths BYTES RESULTS.json ...: shows whether the longest input of each problem is past a cache of BYTES."""
+
+tour_check.py lengths BYTES RESULTS.json ...: shows whether each problem's longest input is past a cache of BYTES."""
 
 import json
 import math
@@ -44,12 +46,13 @@ def check_lists(folder):
 
 
 def check_lengths(last_cache, paths):
-    """Bytes are those that a problem must read and write. An input that fits the cache is named, as its rungs seem too fast."""
+    """Names each problem whose longest input fits the cache. Bytes are those that it must read and write."""
     longest = {}
     for path in paths:
         with open(path, encoding="utf-8") as file:
             for row in json.load(file)["rows"]:
-                if row["status"] == "verified" and row["problem"] != "subset-sum":  # its bitmap is meant to be in a cache
+                # The bitmap of a subset sum may be in a cache.
+                if row["status"] == "verified" and row["problem"] != "subset-sum":
                     longest[row["problem"]] = max(longest.get(row["problem"], 0), row["bytes"])
     short = [f"{problem} ({size / 1e6:.0f} MB)" for problem, size in longest.items() if size <= last_cache]
     if short:

@@ -685,7 +685,7 @@ def finding_of(tmp_path, made, fraction, n=1 << 24, **other):
     [
         (0.95, {}, "is at the limit: 95% of a copy's rate with 134 MB; 3.0× the loop."),
         (0.4, {}, "reaches 40% of a copy's rate with 134 MB; 3.0× the loop. Its limit: on many cores the chain."),
-        (1.5, {}, "is above the limit: 150% of a copy's rate with 134 MB; 3.0× the loop. It only reads, or a cache contains part of it."),
+        (1.5, {}, "is above the limit: 150% of a copy's rate with 134 MB; 3.0× the loop. Causes: a cache, reads without writes, or a copy that other load delayed."),
         (1.5, {"n": 1024, "bytes": 8192.0}, "is above the limit: 150% of a copy's rate with 8.19 kB; 3.0× the loop. Its data fit in a cache: measure a longer input."),
         (0.9, {"fraction_of_read": 0.9}, "is at the limit: 90% of a read's rate with 134 MB; 3.0× the loop."),
     ],
@@ -711,7 +711,7 @@ def test_a_finding_is_of_the_longest_input(tmp_path, made):
 
 
 def test_subset_sums_have_no_limit_of_memory(tmp_path, made):
-    """Of instances of unequal kinds the one that the first rung can do."""
+    """The finding is of the instance that the first rung can compute, as instances are of unequal kinds."""
     rows = [made_row("subset-sum", rung, 10, study="aubanel2021") for rung in ("cpu.serial", "cpu.chained")]
     rows.append(made_row("subset-sum", "cpu.chained", 1000, study="aubanel2021"))
     board = board_of(tmp_path, made, *rows)
@@ -734,6 +734,9 @@ def test_three_sentences_introduce_the_page(tmp_path, made):
         "Look next at reduce, 20% of its limit, and step through the drawing of cpu.chained.",
     ]
     assert findings.introduction([own._replace(rows=[])], []) == ["Nothing was measured."]
+    rows[-1]["kind"] = "library"
+    *_, look = findings.introduction([own], [board_of(tmp_path, made, *rows)])
+    assert look == "Look next at reduce, 20% of its limit, and compare its rungs.", "a library's rung has no drawing"
     (figure,) = board.chart.choices.values()
     _, first, best = figure["data"]
     assert first["y"] == best["y"] == ["scan", "reduce"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/findings.py: what the measurements say, in sentences: one for each problem, and three for the whole page.
+# upsweep_report/findings.py: makes sentences from measurements: one for each problem, and three for the page.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -8,9 +8,14 @@ from typing import Any, NamedTuple
 from .figures import COLOURS, OF_LIMIT, Chart, layout_of, limit_line
 from .results import Results, Row
 
-AT_THE_LIMIT = 0.8  # the fraction from which a rung is called "at the limit"
-ABOVE = 1.05  # the fraction from which it is called "above": two medians of a copy differ by less
-SHORT = 64e6  # bytes that a cache may contain
+# A rung is "at the limit" from this fraction on.
+AT_THE_LIMIT = 0.8
+
+# It is "above the limit" from this fraction on. Two medians of a copy differ by less.
+ABOVE = 1.05
+
+# A cache may contain this number of bytes.
+SHORT = 64e6
 
 # Problems that have no limit by memory: an upper rung of subset-sum moves far fewer bytes than the table has.
 WITHOUT_LIMIT = ("subset-sum",)
@@ -43,7 +48,7 @@ class Finding(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Its sentence without the name of the rung, which comes before it."""
+        """The sentence on it, after the name of the rung."""
         gain = f"{times(self.gain)} the loop" if self.gain else "the loop was not timed"
         if self.best is self.first:
             gain = "it is the loop"
@@ -57,14 +62,14 @@ class Finding(NamedTuple):
         return f"reaches {words}{self._why_below()}"
 
     def _why_below(self) -> str:
-        """What limits the rung, without the memory: it is farther from this limit."""
+        """Names the limits of the rung. Memory is left out, as the rung is far from that limit."""
         reasons = [reason for reason in self.limited_by.split("; ") if reason != "the memory"]
         return f" Its limit: {'; '.join(reasons)}." if reasons and reasons[0] else ""
 
     def _why_above(self) -> str:
         if self.best.bytes < SHORT:
             return "Its data fit in a cache: measure a longer input."
-        return "It only reads, or a cache contains part of it."
+        return "Causes: a cache, reads without writes, or a copy that other load delayed."
 
 
 class Board(NamedTuple):
@@ -124,11 +129,11 @@ def _case(row: Row) -> tuple[Any, ...]:
     return row.n, row.type, row.input
 
 
-# ------------------------------------------------------------------------------------------------------ the first screen
+# --------------------------------------------------------------------------------------------------- the first screen
 
 
 def introduction(results: Sequence[Results], found: Sequence[Board]) -> list[str]:
-    """Three sentences: what was run, what the best rung reached, where to look next. `found` begins with this machine's board."""
+    """Returns three sentences: what was run, what the best rung reached, where to look next. This machine is first."""
     own = [each for each in results if not each.recorded] or list(results)
     rows = [row for each in own for row in each.rows]
     ways = len({(row.problem, row.rung) for row in rows if row.seconds})
@@ -148,9 +153,8 @@ def introduction(results: Sequence[Results], found: Sequence[Board]) -> list[str
         f"{size_text(best.best.bytes)}; {at_limit} of {plural(len(shared), 'problem')} reached {AT_THE_LIMIT:.0%}."
     )
     worst = min(shared, key=lambda each: each.of_limit)
-    said.append(
-        f"Look next at {worst.problem}, {worst.of_limit:.0%} of its limit, and step through the drawing of {worst.best.rung}."
-    )
+    what = "compare its rungs" if worst.best.kind == "library" else f"step through the drawing of {worst.best.rung}"
+    said.append(f"Look next at {worst.problem}, {worst.of_limit:.0%} of its limit, and {what}.")
     return said
 
 
@@ -200,7 +204,7 @@ def _marks(name: str, shared: Iterable[Finding], values: list[float | None], row
     }
 
 
-# --------------------------------------------------------------------------------------------------------------- numbers
+# ------------------------------------------------------------------------------------------------------------ numbers
 
 
 def plural(count: int, what: str) -> str:
