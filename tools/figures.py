@@ -565,7 +565,6 @@ def headline():
 
     analysis = recorded("python_adl", "6: ")[0].split(" → ")
     gpu = [("cuda.cub", "CUB"), ("cuda.thrust", "Thrust")]
-    on_gpu, by_cupy = gpu_query("TPC-H Q6"), gpu_query("TPC-H Q6", by="cupy")
     return table(["", "upsweep", "instead"], [
         h200("h200-scan", "Running sum of 2^28 int32; H200", "cuda.lookahead", dict(gpu), type="int32", n=2**28),
         h200("h200-ragged", "Offsets of 10^8 lists, validated; H200", "cuda.lookahead", dict(gpu), type="int64", n=10**8, input=None),
@@ -574,7 +573,6 @@ def headline():
         sums_of_lists(),
         query("TPC-H Q1", "memory"),
         query("TPC-H Q6", "Parquet"),
-        ["TPC-H Q6, columns on the H200", time(on_gpu["kernel_s"]), f"CuPy {time(by_cupy['seconds'])}"],
         ["All subset sums up to 25,000,000 of ten items, by `cpu.bits_simd`; two cores", time(filled("cpu.bits_simd")),
          f"`std::bitset` {time(filled('std::bitset'))}, NumPy {time(filled('numpy'))}"],
         ["10^8 rows into 100 groups, into 10^5; H100", f"{grouped[0]['value'][0]} ms, {grouped[1]['value'][0]} ms", f"cuDF {grouped[0]['value'][1]} ms, {grouped[1]['value'][1]} ms; PyTorch {grouped[0]['value'][3]} ms, {grouped[1]['value'][3]} ms"],
