@@ -696,7 +696,7 @@ def test_a_finding_says_how_near_the_limit_the_best_rung_is(tmp_path, made, frac
 
 
 def test_a_finding_is_of_the_longest_input(tmp_path, made):
-    """Not of a study of threads, and not of what was sent over a link."""
+    """Rows of threads do not count. Rows of transfers do not count either."""
     rows = [made_row("scan", rung, n) for n in SIZES for rung in ("cpu.serial", "cpu.chained")]
     rows.append(made_row("scan", "cpu.chained", 1 << 30, 4, "threads"))
     rows.append(made_row("scan", "cpu.chained", 1 << 30, transfer="pinned"))
@@ -711,7 +711,7 @@ def test_a_finding_is_of_the_longest_input(tmp_path, made):
 
 
 def test_subset_sums_have_no_limit_of_memory(tmp_path, made):
-    """The finding is of the instance that the first rung can compute, as instances are of unequal kinds."""
+    """Instances are of unequal kinds. The first rung can compute this one."""
     rows = [made_row("subset-sum", rung, 10, study="aubanel2021") for rung in ("cpu.serial", "cpu.chained")]
     rows.append(made_row("subset-sum", "cpu.chained", 1000, study="aubanel2021"))
     board = board_of(tmp_path, made, *rows)
@@ -1022,7 +1022,7 @@ def test_a_browser_shows_it(report, width, scheme):
     assert not found["wide"], "the page fits its window"
 
 
-@pytest.mark.skipif(not (ROOT / "tools/tour_check.py").exists(), reason="the tour is not beside the tests")
+@pytest.mark.skipif(not (ROOT / "tools/tour_check.py").exists(), reason="tools/ is missing")
 def test_the_tour_names_inputs_that_fit_the_last_cache(made, tmp_path):
     path = tmp_path / "results.json"
 
