@@ -51,6 +51,32 @@ if(TARGET upsweep_command)
   endif()
 endif()
 
+# The command writes the completion of shells and its manual page. A program for another machine cannot run here.
+# OPTIONAL: a build of only the command has no such files.
+if(TARGET upsweep_command AND NOT CMAKE_CROSSCOMPILING)
+  set(share "${PROJECT_BINARY_DIR}/share")
+  set(texts
+    bash-completion/completions/upsweep "completion bash"
+    zsh/site-functions/_upsweep "completion zsh"
+    fish/vendor_completions.d/upsweep.fish "completion fish"
+    man/man1/upsweep.1 man
+  )
+  set(written "")
+  while(texts)
+    list(POP_FRONT texts file arguments)
+    cmake_path(GET file PARENT_PATH folder)
+    separate_arguments(arguments)
+    add_custom_command(OUTPUT "${share}/${file}"
+      COMMAND ${CMAKE_COMMAND} -E make_directory "${share}/${folder}"
+      COMMAND upsweep_command ${arguments} > "${share}/${file}"
+      DEPENDS upsweep_command
+      VERBATIM)
+    list(APPEND written "${share}/${file}")
+    install(FILES "${share}/${file}" DESTINATION "${CMAKE_INSTALL_DATADIR}/${folder}" OPTIONAL)
+  endwhile()
+  add_custom_target(upsweep_command_texts ALL DEPENDS ${written})
+endif()
+
 # Libraries are in lib/ of the build folder, as in an installation, and Arrow's libraries are in lib/upsweep/.
 set(libraries ${core_libraries} ${query_libraries} ${io_libraries})
 set(build_lib "${PROJECT_BINARY_DIR}/lib")

@@ -69,6 +69,12 @@ constexpr Examples kExamples[] = {
        {"the rates of one thread, as JSON", "upsweep devices --threads 1 --json"}}}},
     {"version", {{{"the version", "upsweep version"}, {"the same, as an option", "upsweep --version"}}}},
     {"help", {{{"the commands", "upsweep help"}, {"the options of scan, and examples", "upsweep help scan"}}}},
+    {"completion",
+     {{{"completion in this bash; an installed upsweep needs no script", "source <(upsweep completion bash)"},
+       {"a file for a folder of fpath, where zsh finds it", "upsweep completion zsh > _upsweep"}}}},
+    {"man",
+     {{{"the manual page of an upsweep that is not installed", "upsweep man | man -l -"},
+       {"a text without formatting", "upsweep man | man -l - | col -b"}}}},
 };
 
 }  // namespace

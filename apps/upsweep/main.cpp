@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "description.hpp"
 #include "examples.hpp"
 #include "io/npy_writer.hpp"
 #include "output.hpp"
@@ -408,6 +409,14 @@ int run(int argc, char** argv, Common& common) {
   help->add_option("COMMAND", helped, "describe this command (default: list the commands)");
   finish_help(*help);
   help->callback([&] { print_help(app, helped); });
+  CLI::App* completion = app.add_subcommand("completion", "print a script that completes command lines in a shell");
+  std::string shell;
+  completion->add_option("SHELL", shell, "bash, zsh or fish")->required();
+  finish_help(*completion);
+  completion->callback([&] { print(completion_script(app, shell)); });
+  CLI::App* manual = app.add_subcommand("man", "print the manual page");
+  finish_help(*manual);
+  manual->callback([&] { print(manual_page(app)); });
   if (argc == 1) {
     print_short_help(app);
     return 0;

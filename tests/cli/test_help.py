@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import sys
 import textwrap
 
@@ -41,8 +42,8 @@ def test_every_help_ends_with_two_examples(upsweep, command):
     both = examples(upsweep, command)
     assert len(both) == 2
     for example in both:
-        words = shlex.split(example.replace("\\\n", " "))
-        assert words[0] == "upsweep" and (words[1] == command or words[1:] == ["--version"]), example
+        assert shlex.split(example)
+        assert f"upsweep {command}" in example or example == "upsweep --version", example
     assert max(map(len, upsweep.text(command, "--help").splitlines())) <= 80
 
 
@@ -105,8 +106,127 @@ def test_examples_run_on_the_files_of_the_tour(tour, command):
             assert (tour.folder / path).exists(), f"{example}: the tour does not make {path}"
         done = tour.run_other(["bash", "-c", f'PATH=".:$PATH"\n{shortened(example)}'])
         assert (done.returncode, done.stderr) == (0, b""), (example, done)
-        assert done.stdout, example
+        assert done.stdout or command == "completion", example
         written = re.search(r" -o (\S+)", example)
         if written:
             parts = list(tour.folder.glob(written[1].replace(".npy", "*.npy")))
             assert parts, f"{example} wrote no file"
+
+
+# -------------------------------------------------------------------------------------- completion and the manual page
+
+
+def complete_in_bash(upsweep, line):
+    """What bash offers for the last word of the line."""
+    script = """
+        source <(./upsweep completion bash)
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+        compopt() { echo "compopt $*" >> options; }
+        _upsweep
+        printf '%s\\n' "${COMPREPLY[@]}"
+    """
+    done = upsweep.run_other(["bash", "-c", script, "bash", *line])
+    assert (done.returncode, done.stderr) == (0, b""), done
+    return done.stdout.decode().split()
+
+
+def complete_in_fish(upsweep, line):
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed")
+    words = " ".join(word or "" for word in line)
+    script = f"./upsweep completion fish | source; complete -C '{words}'"
+    done = upsweep.run_other(["fish", "--no-config", "-c", script])
+    assert (done.returncode, done.stderr) == (0, b""), done
+    return [one.split("\t")[0] for one in done.stdout.decode().splitlines()]
+
+
+def complete_in_zsh(upsweep, line):
+    """What zsh lists on a terminal after the line and two tabs."""
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not installed")
+    upsweep.write("_upsweep", upsweep.text("completion", "zsh"))
+    upsweep.write(
+        "complete.zsh",
+        """
+        zmodload zsh/zpty
+        shell() { zpty -w z "$1"; }
+        zpty z zsh -f -i
+        shell 'PS1= RPS1= ; stty columns 200 rows 500; fpath=($PWD $fpath); autoload -U compinit; compinit -u -D; path=($PWD $path)'
+        shell "zstyle ':completion:*' list-prompt ''; zstyle ':completion:*' format ''; setopt list_rows_first no_auto_menu; LISTMAX=1000"
+        shell 'echo re''ady'
+        zpty -r z output '*ready*'
+        zpty -w -n z "$1"$'\\t\\t'
+        sleep 2
+        shown=
+        while zpty -r -t z output; do shown+=$output; done
+        print -r -- "$shown"
+        zpty -d z
+        """,
+    )
+    done = upsweep.run_other(["zsh", "-f", "complete.zsh", " ".join(line)])
+    assert done.returncode == 0, done
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", " ", done.stdout.decode()).replace("\r", " ").split()
+
+
+@pytest.fixture
+def shell_folder(upsweep):
+    os.symlink(conftest.COMMAND, upsweep.folder / "upsweep")
+    upsweep.write("table.csv", "x\n1\n")
+    return upsweep
+
+
+@pytest.mark.parametrize("complete", [complete_in_bash, complete_in_zsh, complete_in_fish])
+def test_completion(shell_folder, complete):
+    def offered(*line):
+        return set(complete(shell_folder, ["upsweep", *line]))
+
+    assert offered("") >= set(COMMANDS)
+    assert offered("scan", "--op", "") >= {"add", "mul", "min", "max", "and", "or", "xor"}
+    assert "argmax" not in offered("scan", "--op", "") and "argmax" in offered("segment", "--op", "")
+    assert offered("scan", "in.npy", "--nulls", "") >= {"skip", "refuse"}
+    assert offered("scan", "--dev") >= {"--device", "--device-memory"} or complete is complete_in_zsh
+    assert offered("ladder", "") >= {"scan", "offsets", "subset-sum"}
+    assert offered("completion", "") >= {"bash", "zsh", "fish"}
+
+
+@pytest.mark.parametrize("complete", [complete_in_zsh, complete_in_fish])
+def test_completion_of_files(shell_folder, complete):
+    """bash completes names of files by itself where the script has no answer."""
+    shown = " ".join(complete(shell_folder, ["upsweep", "reduce", "tab"]))
+    assert "table.csv" in shown or "le.csv" in shown
+    assert complete_in_bash(shell_folder, ["upsweep", "reduce", "tab"]) == []
+    assert not (shell_folder.folder / "options").exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_option_is_completed(upsweep, shell):
+    script = upsweep.text("completion", shell)
+    for command in COMMANDS:
+        for option in re.findall(r"^  (?:-\w,)?--([\w-]+)", upsweep.text(command, "--help"), re.MULTILINE):
+            assert (f"-l {option} " if shell == "fish" else f"--{option}") in script, (command, option)
+
+
+def test_other_shells(upsweep):
+    done = upsweep.run("completion", "ksh")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"upsweep: unknown shell 'ksh'; available: bash, zsh, fish\n"
+
+
+def test_the_manual_page(upsweep):
+    page = upsweep.write("upsweep.1", upsweep.text("man"))
+    source = (upsweep.folder / page).read_text()
+    assert source.isascii()
+    if shutil.which("mandoc"):
+        done = upsweep.run_other(["mandoc", "-T", "lint", "-W", "warning", page])
+        faults = [line for line in done.stdout.decode().splitlines() if "missing date" not in line]
+        assert not faults, faults
+    if shutil.which("man") is None:
+        pytest.skip("man is not installed")
+    done = upsweep.run_other(["man", "-l", "--warnings", page], env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
+    assert done.stderr == b"", done
+    text = done.stdout.decode()
+    for command in COMMANDS:
+        assert f"upsweep {command}" in text
+        for option in re.findall(r"^  ((?:-\w,)?--[\w-]+)", upsweep.text(command, "--help"), re.MULTILINE):
+            assert option.replace(",", ", ") in text, (command, option)
+    assert "FROM 'build/tour/lineitem.parquet' WHERE l_shipdate < date '1995-01-01'\"" in text  # examples can be copied

@@ -20,6 +20,8 @@ COMMANDS = [
     "devices",
     "version",
     "help",
+    "completion",
+    "man",
 ]
 
 

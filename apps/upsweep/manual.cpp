@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/manual.cpp: the manual page.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "description.hpp"
+#include "examples.hpp"
+
+namespace upsweep::command {
+namespace {
+
+constexpr int kCommon = 5;  // an option of this number of commands is described once
+
+/// Text of UTF-8 for roff. A line may begin with a period.
+std::string roff(std::string_view text) {
+  std::string all = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t length = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+    if (length == 1) {
+      all += text[i] == '\\' ? "\\e" : text[i] == '-' ? "\\-" : std::string(1, text[i]);
+    } else {
+      unsigned code = byte & (0x7FU >> length);
+      for (const char c : text.substr(i + 1, length - 1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3FU);
+      all += fmt::format("\\[u{:04X}]", code);
+    }
+    i += length;
+  }
+  return all;
+}
+
+std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
+std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
+
+/// The placeholder of the value.
+std::string value_of(const OptionText& option) {
+  switch (option.takes) {
+    case Takes::nothing:
+      return "";
+    case Takes::files:
+      return italic("FILE");
+    case Takes::folder:
+      return italic("FOLDER");
+    default:
+      return italic("VALUE");
+  }
+}
+
+bool is_same(const OptionText& a, const OptionText& b) { return a.names == b.names && a.help == b.help; }
+
+/// The options that many commands have.
+std::vector<OptionText> common_options(const std::vector<CommandText>& all) {
+  std::vector<OptionText> common;
+  for (const CommandText& command : all) {
+    for (const OptionText& option : command.options) {
+      const auto has = [&](const CommandText& other) {
+        return std::ranges::any_of(other.options, [&](const OptionText& one) { return is_same(one, option); });
+      };
+      const bool is_new = std::ranges::none_of(common, [&](const OptionText& one) { return is_same(one, option); });
+      if (is_new && std::ranges::count_if(all, has) >= kCommon) common.push_back(option);
+    }
+  }
+  return common;
+}
+
+std::string options_text(const std::vector<OptionText>& options) {
+  std::string text;
+  for (const OptionText& option : options) {
+    std::vector<std::string> names;
+    for (const std::string& name : option.names) names.push_back(bold(name));
+    const std::string value = value_of(option);
+    text +=
+        fmt::format(".TP\n{}{}{}\n{}\n", fmt::join(names, ", "), value.empty() ? "" : " ", value, roff(option.help));
+  }
+  return text;
+}
+
+std::string arguments_text(const std::vector<OptionText>& arguments) {
+  std::string text;
+  for (const OptionText& argument : arguments) {
+    text += fmt::format(".TP\n{}\n{}\n", italic(argument.names[0]), roff(argument.help));
+  }
+  return text;
+}
+
+std::string command_text(const CommandText& command, const std::vector<OptionText>& common) {
+  std::string text = fmt::format(".SS {}", bold("upsweep " + command.name));
+  for (const OptionText& argument : command.arguments) {
+    text +=
+        fmt::format("{}{}{}", argument.required ? " " : " [", italic(argument.names[0]), argument.required ? "" : "]");
+  }
+  text += fmt::format("\n{}.\n{}", roff(command.help), arguments_text(command.arguments));
+  std::vector<OptionText> own;
+  for (const OptionText& option : command.options) {
+    if (std::ranges::none_of(common, [&](const OptionText& one) { return is_same(one, option); }))
+      own.push_back(option);
+  }
+  text += options_text(own) + ".PP\nExamples:\n";
+  for (const Example& example : examples_of(command.name)) {
+    text += fmt::format(".PP\n.RS 4\n.nf\n# {}\n", roff(example.what));
+    for (std::size_t begin = 0; begin < example.lines.size();) {
+      const std::size_t end = std::min(example.lines.find('\n', begin), example.lines.size());
+      text += roff(example.lines.substr(begin, end - begin)) + "\n";
+      begin = end + 1;
+    }
+    text += ".fi\n.RE\n";
+  }
+  return text;
+}
+
+constexpr std::string_view kStatuses = R"(.SH EXIT STATUS
+.TP
+.B 0
+done
+.TP
+.B 1
+the content is bad, such as a malformed file or an overflow
+.TP
+.B 2
+the request is bad, such as an unknown option or column
+.TP
+.B 3
+the system refused, such as a missing file or a full disk
+.TP
+.B 4
+no device
+.TP
+.B 130
+interrupted by Ctrl\-C
+.TP
+.B 141
+the reader of the output is gone
+)";
+
+}  // namespace
+
+std::string manual_page(const CLI::App& app) {
+  const std::vector<CommandText> all = describe(app);
+  const std::vector<OptionText> common = common_options(all);
+  std::string text = fmt::format(
+      ".\\\" written by: upsweep man\n"
+      ".TH UPSWEEP 1 \"\" \"upsweep {}\" \"User Commands\"\n"
+      ".SH NAME\nupsweep \\- scans, reductions, ragged arrays, SQL and subset sums\n"
+      ".SH SYNOPSIS\n{} {} [{}]\n"
+      ".SH DESCRIPTION\n{}\n.PP\nThe examples read files that {} leaves in build/tour.\n",
+      UPSWEEP_VERSION, bold("upsweep"), italic("COMMAND"), italic("OPTIONS"), roff(all.front().help),
+      bold("make tour"));
+  text += ".SH COMMANDS\n";
+  for (std::size_t i = 1; i < all.size(); ++i) text += command_text(all[i], common);
+  return text + ".SH COMMON OPTIONS\n" + options_text(common) + std::string(kStatuses);
+}
+
+}  // namespace upsweep::command
