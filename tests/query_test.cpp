@@ -244,7 +244,7 @@ std::string documented(const expression::Function& function) {
 
 TEST(Functions, AreDocumented) {
   const char* const source = std::getenv("UPSWEEP_SOURCE_DIR");
-  const auto readme = std::filesystem::path(source != nullptr ? source : "") / "src/sql/query/README.md";
+  const auto readme = std::filesystem::path(source != nullptr ? source : "") / "docs/reference/sql.md";
   if (source == nullptr || !std::filesystem::exists(readme)) GTEST_SKIP() << "no sources here";
   std::ifstream file(readme);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -410,7 +410,7 @@ TEST(Functions, AreRefusedWhereTheyAreNotDefined) {
   const Refused all[] = {
       {"ABS()", Code::bad_sql, "wrong number of arguments; usage: abs(x)"},
       {"ROUND(x, 1, 2)", Code::bad_sql, "wrong number of arguments; usage: round(x) or round(x, n)"},
-      {"ABS(s)", Code::unsupported_type, "abs() is not defined for text; a column of CSV is text"},
+      {"ABS(s)", Code::unsupported_type, "abs() is not defined for text; a CSV column is text"},
       {"SQRT(x > 1)", Code::unsupported_type, "sqrt() is not defined for boolean"},
       {"ROUND(date '2020-01-01')", Code::unsupported_type, "round() is not defined for date"},
       {"ROUND(x, x)", Code::unsupported_sql, "the number of decimal places of round() must be an integer literal"},

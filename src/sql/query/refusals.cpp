@@ -145,8 +145,8 @@ void refuse_function(const std::string& sql, const std::string& name, int locati
       {"total sum0", "write SUM(x)"},
       {"any_value first last", "MIN(x) or MAX(x) returns one of the values"},
       {"count_if countif", "write SUM(CASE WHEN the condition THEN 1 ELSE 0 END)"},
-      {"bool_and every", "write MIN(CASE WHEN the condition THEN 1 ELSE 0 END)"},
-      {"bool_or", "write MAX(CASE WHEN the condition THEN 1 ELSE 0 END)"},
+      {"bool_and every", "write MIN(CASE WHEN c THEN 1 WHEN NOT c THEN 0 END)"},
+      {"bool_or", "write MAX(CASE WHEN c THEN 1 WHEN NOT c THEN 0 END)"},
       {"if iif", "write CASE WHEN the condition THEN a ELSE b END"},
       {"ifnull nvl isnull", "write CASE WHEN x IS NULL THEN y ELSE x END"},
       {"stddev stddev_samp stddev_pop variance var_samp var_pop var std",
@@ -175,7 +175,9 @@ void refuse_operator(const std::string& sql, std::string_view kind, std::string_
       {"AEXPR_ILIKE", "ILIKE is not supported: IN finds whole strings"},
       {"AEXPR_SIMILAR", "SIMILAR TO is not supported: IN finds whole strings"},
       {"AEXPR_NULLIF", "NULLIF is not supported: write CASE WHEN a = b THEN NULL ELSE a END"},
-      {"AEXPR_DISTINCT", "IS DISTINCT FROM is not supported: write a <> b OR (a IS NULL) <> (b IS NULL)"},
+      {"AEXPR_DISTINCT",
+       "IS DISTINCT FROM is not supported: write (a IS NULL) <> (b IS NULL) OR (a <> b AND a IS NOT NULL AND b IS NOT "
+       "NULL)"},
       {"AEXPR_NOT_DISTINCT", "IS NOT DISTINCT FROM is not supported: write a = b OR (a IS NULL AND b IS NULL)"},
       {"AEXPR_OP_ANY AEXPR_OP_ALL",
        "a comparison with ANY or ALL is not supported: write IN, or comparisons with AND and OR"},
@@ -212,7 +214,9 @@ void refuse_expression(const std::string& sql, std::string_view tag, int locatio
   constexpr std::pair<std::string_view, std::string_view> kRefused[] = {
       {"SubLink", kNoSubquery},
       {"ParamRef", "parameters are not supported: write the value"},
-      {"BooleanTest", "IS TRUE, IS FALSE and IS UNKNOWN are not supported: write b, NOT b, b IS NULL"},
+      {"BooleanTest",
+       "IS TRUE, IS FALSE and IS UNKNOWN are not supported: write b, NOT b, b IS NULL; for IS NOT TRUE, NOT b OR b IS "
+       "NULL"},
       {"CoalesceExpr", "COALESCE is not supported: write CASE WHEN x IS NULL THEN y ELSE x END"},
       {"MinMaxExpr", "GREATEST and LEAST are not supported: write CASE WHEN a < b THEN b ELSE a END"},
       {"SQLValueFunction", "a value of the session, such as CURRENT_DATE or user, is not supported: write the value"},
