@@ -708,6 +708,8 @@ def test_a_finding_is_of_the_longest_input(tmp_path, made):
     assert finding.text.endswith("; the loop was not timed. Its limit: on many cores the chain.")
     (finding,) = board_of(tmp_path, made, rows[0]).findings
     assert finding.text.endswith("; it is the loop. Its limit: one thread.")
+    (finding,) = board_of(tmp_path, made, {**rows[0], "device": "A GPU"}).findings
+    assert finding.text.endswith("; it is the first rung. Its limit: one thread."), "a GPU has no loop"
 
 
 def test_subset_sums_have_no_limit_of_memory(tmp_path, made):

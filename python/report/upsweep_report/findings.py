@@ -49,9 +49,10 @@ class Finding(NamedTuple):
     @property
     def text(self) -> str:
         """The sentence on it, after the name of the rung."""
-        gain = f"{times(self.gain)} the loop" if self.gain else "the loop was not timed"
+        lowest = "the loop" if self.best.device == "cpu" else "the first rung"
+        gain = f"{times(self.gain)} {lowest}" if self.gain else f"{lowest} was not timed"
         if self.best is self.first:
-            gain = "it is the loop"
+            gain = f"it is {lowest}"
         if self.of_limit is None:
             return f"takes {seconds_text(self.best.seconds)}; {gain}."
         words = f"{self.of_limit:.0%} of a {self.limit}'s rate with {size_text(self.best.bytes)}; {gain}."
@@ -162,7 +163,7 @@ def headline(board: Board) -> Chart:
     """For each problem the first rung and the best one, as fractions of the limit."""
     shared = [each for each in board.findings if each.of_limit is not None]
     if not shared:
-        return Chart("From the loop to the limit", "", {})
+        return Chart("From the first rung to the limit", "", {})
     layout = layout_of("", "")
     layout["xaxis"] |= {**OF_LIMIT, "tickformat": ".0%", "nticks": 7}
     names = [each.problem for each in shared]
@@ -183,13 +184,13 @@ def headline(board: Board) -> Chart:
         "y": [y for each in ways for y in (each.problem, each.problem, None)],
         "line": {"color": COLOURS[6], "width": 2},
     }
-    first = _marks("the first rung, a loop", ways, [each.first_of_limit for each in ways], [each.first for each in ways])
+    first = _marks("the first rung", ways, [each.first_of_limit for each in ways], [each.first for each in ways])
     best = _marks("the best rung", shared, [each.of_limit for each in shared], [each.best for each in shared])
     first["marker"] = {"size": 9, "color": COLOURS[1], "symbol": "circle-open", "line": {"width": 2}}
     best["marker"] = {"size": 11, "color": COLOURS[0]}
     text = "Dashed: the limit, the rate of a copy of the problem's bytes, or of a read for filtered-sum. Longest input of each problem."
     figure = {"data": [steps, first, best], "layout": {**layout, "shapes": [limit_line("x")]}}
-    return Chart("From the loop to the limit", text, {board.label: figure})
+    return Chart("From the first rung to the limit", text, {board.label: figure})
 
 
 def _marks(name: str, shared: Iterable[Finding], values: list[float | None], rows: list[Row | None]) -> dict[str, Any]:
