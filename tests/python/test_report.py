@@ -773,6 +773,9 @@ def test_this_machine_is_before_what_was_recorded(made, tmp_path, capsys):
     assert set(groups) == {"this machine", "recorded elsewhere"} and groups[0] == "this machine"
     assert "NVIDIA H200, recorded:" in text[text.index('id="scan"') :]
     assert "recorded h200_scan" not in text[: text.index('id="files"')], "files are named at the end"
+    assert text.index(str(path)) < text.index("recorded h200_scan")
+    places = re.findall(r"<summary>(.*?), int32: \d+</summary>", text[text.index('id="scan"') :])
+    assert places[0] == "A &lt;fast&gt;  CPU, 4 threads" and "NVIDIA H200" in places, "tables are in the same order"
 
 
 def test_recorded_results_are_not_this_machine_s():
