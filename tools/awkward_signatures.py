@@ -14,8 +14,8 @@ sys.path.insert(0, str(PACKAGE))
 from upsweep.awkward import _table  # noqa: E402
 
 HEAD = """# SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_signatures.py: the kernels that replace Awkward's, and the versions they were built for. Arguments
-# are ctypes' codes, pointers with `*`. tools/awkward_signatures.py writes this file.
+# upsweep/awkward/_signatures.py: the kernels that replace Awkward's, and the versions they were built for.
+# Arguments are ctypes' codes, pointers with `*`. tools/awkward_signatures.py writes this file.
 """
 
 # Awkward's versions are at least equally fast: for most lists they only read the first element.

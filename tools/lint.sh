@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/lint.sh: format and headers of every file of ours, and clang-tidy over those in the folders given; the first kind that fails ends it.
+# tools/lint.sh: format and headers of every file of ours, and clang-tidy in the given folders; stops at the first
+# failure.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-build=build # whose compile_commands.json clang-tidy reads
+build=build # clang-tidy reads its compile_commands.json
 jobs=${JOBS:-$(nproc)}
 clang_tidy=.venv/bin/clang-tidy
 
-files() { # those in git and those about to be, without the deleted
+files() { # tracked and untracked files, without deleted ones
   git ls-files --cached --others --exclude-standard -- "$@" | while IFS= read -r file; do
     [ ! -f "$file" ] || printf '%s\n' "$file"
   done
@@ -17,7 +18,8 @@ files() { # those in git and those about to be, without the deleted
 echo "lint: format"
 bash tools/format.sh --check
 
-# Line 1 (2 after a #! line): the licence. Next line: `path: what the file is`, the path with or without src/ or include/.
+# Line 1 (2 after a #! line): the license. Next line: `path: what the file is`, the path with or without src/ or
+# include/.
 echo "lint: file headers"
 bad=0
 while IFS= read -r file; do
@@ -40,6 +42,9 @@ done < <(files '*.c' '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' '*.py' '*.sh' '*.cmake
 echo "lint: layers"
 python3 tools/layers.py
 
+echo "lint: prose"
+python3 tools/prose.py
+
 echo "lint: ruff"
 if [ -x .venv/bin/ruff ]; then
   .venv/bin/ruff check --quiet
@@ -54,7 +59,7 @@ if ! [ -f "$build/compile_commands.json" ]; then
   echo "lint: $build/compile_commands.json is missing; make configure writes it" >&2
   exit 1
 fi
-# Of each file that this build compiles its last compilation: the widest instruction set, which has the most code.
+# For each file of this build, takes its last compilation. It uses the widest instruction set, which has the most code.
 mkdir -p "$build/lint"
 python3 - "$build" <<'EOF' >"$build/lint/files"
 import json, os, re, sys
@@ -76,9 +81,9 @@ print("\n".join(last))
 EOF
 tidy() {
   local start=$SECONDS output
-  # The flags are GCC's: some mean nothing to clang, under -Wpedantic it minds the __COUNTER__ of Arrow's macros, and
-  # std::stable_sort of libstdc++ calls what C++17 has deprecated.
-  # What it says of other people's headers is shown only with findings of ours.
+  # The flags are GCC's. Some mean nothing to clang. With -Wpedantic clang reports the __COUNTER__ of Arrow's macros.
+  # std::stable_sort of libstdc++ calls functions that C++17 has deprecated.
+  # Findings in other people's headers are shown only together with findings in ours.
   if ! output=$("$clang_tidy" --quiet -p "$build/lint" --extra-arg=-Wno-unknown-warning-option \
     --extra-arg=-Wno-c2y-extensions --extra-arg=-Wno-deprecated-declarations "$1" 2>&1); then
     printf '%s\n' "$output" >&2

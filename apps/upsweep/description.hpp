@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/description.hpp: the commands and their options as data, for the completion of shells and the manual page.
+// apps/upsweep/description.hpp: the commands and their options as data, for shell completion and the manual page.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 
 namespace upsweep::command {
 
-/// What an option, or an argument without an option, takes.
+/// The kind of value of an option, or of an argument without an option.
 enum class Takes : std::uint8_t { nothing, words, files, folder, text };
 
 struct OptionText {

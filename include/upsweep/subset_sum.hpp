@@ -38,9 +38,8 @@
 namespace upsweep {
 
 struct SubsetSumOptions {
-  bool witness = true;  ///< find the items, not only whether the target is reachable
-  std::int64_t below =
-      0;  ///< accept sums in target - below … target + above: finds the nearest sum, of two equally
+  bool witness = true;     ///< find the items, not only whether the target is reachable
+  std::int64_t below = 0;  ///< accept sums in target - below … target + above: finds the nearest sum, of two equally
   std::int64_t above = 0;  ///< near sums the lower one. below == target, above == 0: the largest sum up to target
   bool reduce = true;      ///< first make the instance smaller: see src/problems/subset_sum/README.md
   bool early_stop = true;  ///< stop once the target is reached

@@ -46,8 +46,8 @@ constexpr BinaryTuning kBinary{
     // Not measured.
     .npy_batches = 32,
     .npy_dropped = std::int64_t{16} << 20,
-    // Derived: pages are used in the buffer of the chunk. A stream would copy each page once more. The limit bounds the memory, because
-    // a file may have a single chunk.
+    // Derived: pages are used in the buffer of the chunk. A stream would copy each page once more. The limit bounds the
+    // memory, because a file may have a single chunk.
     .column_chunk = std::int64_t{1} << 24,
     // Not measured.
     .stream_buffer = std::int64_t{1} << 18,

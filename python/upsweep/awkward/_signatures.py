@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_signatures.py: the kernels that replace Awkward's, and the versions they were built for. Arguments are
-# ctypes' codes, pointers with `*`. tools/awkward_signatures.py writes this file.
+# upsweep/awkward/_signatures.py: the kernels that replace Awkward's, and the versions they were built for.
+# Arguments are ctypes' codes, pointers with `*`. tools/awkward_signatures.py writes this file.
 
 AWKWARD = "2.14.0"
 AWKWARD_CPP = "57"
