@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_readme.py: the Python examples of the README, docs/python.md and docs/dask.md give the results in
+# tests/python/test_readme.py: runs the Python examples of the README and of pages of docs/, and compares their results.
 # their comments.
 from pathlib import Path
 
@@ -9,7 +9,9 @@ from examples import blocks, run
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize(("page", "results"), [("README.md", 4), ("docs/python.md", 18), ("docs/dask.md", 6)])
+@pytest.mark.parametrize(
+    ("page", "results"), [("README.md", 4), ("docs/python.md", 18), ("docs/dask.md", 6), ("docs/start/python.md", 8)]
+)
 def test_examples(page, results):
     if not (ROOT / page).exists():
         pytest.skip(f"{page} is not next to the tests")
