@@ -19,6 +19,7 @@
 
 #include "io/posix.hpp"
 #include "output.hpp"
+#include "text_table.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::command {
@@ -162,10 +163,18 @@ std::string percent(double ratio) {
                    : fmt::format("{:.0f} % faster", (1 / ratio - 1) * 100);
 }
 
+/// The problem and the rung, in the width that the other columns leave.
+std::string rung_text(const Change& change) {
+  constexpr std::size_t kOthers = 40;
+  constexpr std::size_t kMost = 40;
+  const std::size_t width = std::min(kMost, std::max<std::size_t>(terminal_width(), kOthers + 10) - kOthers);
+  return fmt::format("{:<{}}", shortened(change.problem + " " + change.rung, width - 1), width);
+}
+
 std::string change_text(const Change& change) {
   const std::string size = change.n == 0 ? "all sizes" : grouped(change.n);
-  return fmt::format("  {:<40}{:>11} {:>12} (noise {:.0f} %)\n", change.problem + " " + change.rung, size,
-                     percent(change.ratio), std::expm1(change.limit) * 100);
+  return fmt::format("  {}{:>11} {:>12} (noise {:.0f} %)\n", rung_text(change), size, percent(change.ratio),
+                     std::expm1(change.limit) * 100);
 }
 
 Json change_json(const Change& change) {
@@ -309,8 +318,7 @@ std::string comparison_text(const Comparison& found) {
     } else if (!rung.is_noise()) {
       changed += change_text(rung);
     } else if (std::expm1(rung.limit) > 0.1) {
-      noisy += fmt::format("  {:<40}{:>24} (noise {:.0f} %)\n", rung.problem + " " + rung.rung, "",
-                           std::expm1(rung.limit) * 100);
+      noisy += fmt::format("  {}{:>24} (noise {:.0f} %)\n", rung_text(rung), "", std::expm1(rung.limit) * 100);
     } else {
       ++same;
     }
@@ -327,7 +335,11 @@ std::string comparison_text(const Comparison& found) {
   if (!unknown.empty()) {
     text += "\n" + wrapped(fmt::format("fewer than {} measurements, too few to judge: {}", kFewest, unknown), 2) + "\n";
   }
-  text += fmt::format("\n{} rungs unchanged; the machine's own copies: {:.2f} times as long\n", same, found.copy_ratio);
+  text +=
+      "\n" +
+      wrapped(fmt::format("{} rungs unchanged; the machine's own copies: {:.2f} times as long", same, found.copy_ratio),
+              2) +
+      "\n";
   if (found.only_before + found.only_after > 0) {
     text += fmt::format("measurements only before: {}, only after: {}\n", found.only_before, found.only_after);
   }

@@ -45,7 +45,7 @@ inline std::int64_t chunk_length(const Common& common, const io::ColumnInfo& inf
 
 /// Returns where the output goes: "-" also for other names of standard output, such as /dev/stdout. Throws
 /// invalid_argument for a name without a known format, for a terminal, and if .npy bytes and JSON would both go to
-/// standard output. `on_ranks`: mpirun gives its processes a separate terminal, which is not the user's.
+/// standard output. `on_ranks`: mpirun gives its processes a terminal, which is not the user's.
 inline std::optional<std::string> output_of(const Common& common, std::optional<std::string> output,
                                             bool on_ranks = false) {
   if (output == "") refuse("-o needs the name of a file, or - for standard output");

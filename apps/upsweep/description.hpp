@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/description.hpp: the commands and their options as data, for shell completion and the manual page.
+// apps/upsweep/description.hpp: the commands and their options as data, for completion and the manual page.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -13,6 +13,8 @@
 namespace upsweep::command {
 namespace {
 
+constexpr std::size_t kIndent = 9;  // of what follows the word in front
+
 /// The text after `cuda`: whether CUDA can run.
 std::string_view cuda_word() {
   if (!gpu::is_built()) return "not built";
@@ -52,11 +54,13 @@ std::string gpus_text(const std::vector<gpu::LinkTimes>& links) {
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto& device = gpu::devices()[i];
     if (!device.error.empty()) {
-      text += fmt::format("gpu      device {} cannot be used: {}\n", i, device.error);
+      text += wrapped(fmt::format("gpu      device {} cannot be used: {}", i, device.error), kIndent) + "\n";
       continue;
     }
-    text += fmt::format("gpu      {}, compute capability {}.{}, {} multiprocessors\n", device.name, device.major,
-                        device.minor, device.multiprocessors);
+    text += wrapped(fmt::format("gpu      {}, compute capability {}.{}, {} multiprocessors", device.name, device.major,
+                                device.minor, device.multiprocessors),
+                    kIndent) +
+            "\n";
     text += fmt::format("         L2 {}, memory {}\n", size(device.l2_bytes), size(device.memory_bytes));
     text += link_text(links[i]);
   }
@@ -101,7 +105,8 @@ int run_devices(const Common& common) {
     print_json(result);
     return 0;
   }
-  print(fmt::format("cpu      {}\n"
+  print(wrapped(fmt::format("cpu      {}", here.cpu), kIndent) +
+        fmt::format("\n"
                     "threads  {}\n"
                     "simd     {}\n"
                     "caches   L1d {}, L2 {}, L3 {}\n"
@@ -109,9 +114,9 @@ int run_devices(const Common& common) {
                     "copy     {} on {} threads, {} on one (read + written)\n"
                     "read     {} on {} threads, {} on one\n"
                     "cuda     {}\n",
-                    here.cpu, here.threads, name(here.isa), size(here.l1d_bytes), size(here.l2_bytes),
-                    size(here.l3_bytes), size(here.memory_bytes), rate(all.copy), threads, rate(one.copy),
-                    rate(all.read), threads, rate(one.read), cuda_word()) +
+                    here.threads, name(here.isa), size(here.l1d_bytes), size(here.l2_bytes), size(here.l3_bytes),
+                    size(here.memory_bytes), rate(all.copy), threads, rate(one.copy), rate(all.read), threads,
+                    rate(one.read), cuda_word()) +
         gpus_text(links));
   return 0;
 }

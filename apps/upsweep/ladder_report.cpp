@@ -9,6 +9,7 @@
 #include <span>
 
 #include "output.hpp"
+#include "text_table.hpp"
 #include "upsweep/machine.hpp"
 
 namespace upsweep::command {
@@ -52,8 +53,18 @@ std::string_view mark_of(const RungInfo& rung) { return kind_of(rung) == "step" 
 
 // ------------------------------------------------------------------------------------------------------------- text
 
-/// The width of a rung's id. Ids of GPU rungs are longer.
-int id_width(const Group& group) { return group.device.empty() ? 23 : 26; }
+/// The width of a rung's id. Ids of GPU rungs are longer. On a narrow terminal, the other columns leave less.
+int id_width(const Group& group) {
+  constexpr int kOthers = 58;
+  constexpr int kNarrowest = 12;
+  const int most = std::max(kNarrowest, static_cast<int>(terminal_width()) - kOthers);
+  return std::min(group.device.empty() ? 23 : 26, most);
+}
+
+/// The rung's id in `width` columns, followed by a blank.
+std::string id_text(std::string_view id, int width) {
+  return fmt::format("{:<{}}", shortened(id, static_cast<std::size_t>(width) - 1), width);
+}
 
 /// Whether any row has this figure.
 template <class T>
@@ -75,16 +86,16 @@ std::string times_text(double factor) {
 std::string row_text(const Group& group, const Row& row) {
   const int width = id_width(group);
   if (!is_timed(row)) {
-    return wrapped(fmt::format("  {:<{}}{}: {}", row.rung.id, width, word(row.status), row.reason),
+    return wrapped(fmt::format("  {}{}: {}", id_text(row.rung.id, width), word(row.status), row.reason),
                    static_cast<std::size_t>(width) + 2) +
            "\n";
   }
   const std::string_view status = mark_of(row.rung);
   if (row.staged) {
-    return fmt::format("  {:<{}}{:>10}{:>12}{:>12}  {}\n", row.rung.id, width, duration(row.staged->total_s),
+    return fmt::format("  {}{:>10}{:>12}{:>12}  {}\n", id_text(row.rung.id, width), duration(row.staged->total_s),
                        duration(row.staged->transfer_s), duration(row.staged->kernel_s), status);
   }
-  std::string text = fmt::format("  {:<{}}{:>8}", row.rung.id, width, duration(row.median_s));
+  std::string text = fmt::format("  {}{:>8}", id_text(row.rung.id, width), duration(row.median_s));
   if (group.limit_bytes > 0) {
     const double limit = group.reads_only ? group.read_bytes_per_s : group.copy_bytes_per_s;
     const std::string of_limit = row.bytes > 0 ? fmt::format("{:.2f}", fraction(row, limit)) : "";
@@ -140,9 +151,9 @@ std::string variants_text(const Group& group) {
 
 std::string title_text(const Group& group) {
   std::string text = group.title + "\n";
-  if (!group.device.empty()) text += fmt::format("  on {}\n", group.device);
-  if (!group.input.empty()) text += fmt::format("  input: {}\n", printable(group.input));
-  for (const std::string& line : group.lines) text += fmt::format("  {}\n", line);
+  if (!group.device.empty()) text += wrapped(fmt::format("  on {}", group.device), 4) + "\n";
+  if (!group.input.empty()) text += wrapped(fmt::format("  input: {}", printable(group.input)), 4) + "\n";
+  for (const std::string& line : group.lines) text += wrapped("  " + line, 4) + "\n";
   return text;
 }
 
@@ -183,7 +194,7 @@ class Scaling {
       fewest_ = threads;
       first_s_ = seconds;
     }
-    text_ += fmt::format("  {:<22}{:>7}{}{:>8}{:>11}", text_.empty() ? name_ : "", threads,
+    text_ += fmt::format("  {:<22}{:>7}{}{:>8}{:>11}", text_.empty() ? shortened(name_, 21) : "", threads,
                          threads > machine().threads ? '*' : ' ', duration(seconds), of_limit);
     const double speedup = first_s_ / seconds;
     text_ += scales_ ? fmt::format("{:>8}{:>11.2f}", times_text(speedup), speedup * fewest_ / threads)
@@ -452,7 +463,8 @@ std::string ladders_text() {
   for (const ProblemInfo& problem : problems()) {
     text += fmt::format("{}\n", problem.name);
     for (const RungInfo& rung : problem.rungs) {
-      text += fmt::format("  {:<{}}{}\n", rung.id, longest_id(problem, rung.backend()) + 2, rung.idea);
+      const std::size_t width = longest_id(problem, rung.backend()) + 2;
+      text += wrapped(fmt::format("  {:<{}}{}", rung.id, width, rung.idea), width + 2) + "\n";
     }
   }
   return text + "\nclimb one: upsweep ladder scan\n";

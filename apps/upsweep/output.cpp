@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -15,6 +16,7 @@
 #include "io/npy_writer.hpp"
 #include "io/output_file.hpp"
 #include "io/posix.hpp"
+#include "text_table.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/machine.hpp"
 
@@ -148,6 +150,7 @@ void remark(std::string_view message) noexcept {
 std::string printable(std::string_view text) { return io::printable(text, text.size()); }
 
 std::string wrapped(std::string text, std::size_t indent, std::size_t width) {
+  if (width == 0) width = std::min<std::size_t>(terminal_width(), 80);
   for (std::size_t line = 0; text.size() - line > width;) {
     std::size_t space = text.rfind(' ', line + width);
     if (space == std::string::npos || space <= line + indent) space = text.find(' ', line + width);  // a longer word

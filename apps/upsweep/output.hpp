@@ -54,8 +54,9 @@ void remark(std::string_view message) noexcept;
 /// Text from a file on one line. Characters that control a terminal are escaped.
 std::string printable(std::string_view text);
 
-/// Breaks a line between words where it would exceed `width` columns. The lines that follow are indented.
-std::string wrapped(std::string text, std::size_t indent, std::size_t width = 80);
+/// Breaks a line between words where it would exceed `width` columns. The lines that follow are indented. Without a
+/// `width`, lines fit a narrow terminal, and have at most 80 columns.
+std::string wrapped(std::string text, std::size_t indent, std::size_t width = 0);
 
 /// A line on standard error, rewritten as work continues. Prints nothing without a terminal, or under --quiet.
 class Progress {

@@ -21,6 +21,7 @@
 #include "io/table.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
+#include "text_table.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/machine.hpp"
@@ -92,35 +93,21 @@ void print_as_json(const Answer& answer) {
                     times));
 }
 
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-/// Prints columns side by side, numbers right-aligned.
-void print_as_text(const Answer& answer) {
-  std::vector<std::vector<std::string>> lines(1);
-  for (const Field& column : answer.columns) lines[0].push_back(printable(column.name));
+/// Prints columns next to each other, numbers right-aligned. Returns whether something was shortened.
+bool print_as_text(const Answer& answer) {
+  std::vector<TextTable::Column> columns;
+  for (const Field& column : answer.columns) {
+    columns.push_back({printable(column.name), column.kind == ValueKind::text});
+  }
+  TextTable table(columns);
   for (const auto& row : answer.rows) {
-    auto& line = lines.emplace_back();
+    std::vector<std::string> line;
     for (std::size_t c = 0; c < row.size(); ++c) line.push_back(printable(text(answer.columns[c], row[c])));
+    table.add(std::move(line));
   }
-  std::vector<std::size_t> widths(answer.columns.size(), 0);
-  for (const auto& line : lines) {
-    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], width_of(line[c]));
-  }
-  std::string all;
-  for (const auto& line : lines) {
-    std::string shown;
-    for (std::size_t c = 0; c < line.size(); ++c) {
-      const std::string blanks(widths[c] - width_of(line[c]), ' ');
-      const bool left = answer.columns[c].kind == ValueKind::text;
-      shown += (c > 0 ? "  " : "") + (left ? line[c] + blanks : blanks + line[c]);
-    }
-    shown.erase(shown.find_last_not_of(' ') + 1);
-    all += shown + "\n";
-  }
-  print(all);
+  const std::size_t width = table_width();
+  print(table.text(width));
+  return table.shortens(width);
 }
 
 /// The rate of the link as text; empty if the device has no memory left to measure it in.
@@ -171,8 +158,9 @@ void remark_spilled(const Answer& answer, const QueryMemory& memory) {
 
 void report(const Common& common, const Answer& answer, const QueryMemory& memory) {
   if (common.json) return print_as_json(answer);
-  print_as_text(answer);
+  const bool is_shortened = print_as_text(answer);
   if (common.quiet) return;
+  if (is_shortened) remark("names and texts are shortened to fit the terminal; --json prints them whole");
   const std::string by = answer.rung.empty() ? "" : fmt::format(" by {}", answer.rung);
   remark(fmt::format("{} in {}{}", rows_text(static_cast<std::int64_t>(answer.rows.size())), duration(answer.seconds),
                      by));

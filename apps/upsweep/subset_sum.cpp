@@ -24,6 +24,7 @@
 #include "io/table.hpp"
 #include "output.hpp"
 #include "subset_problem.hpp"
+#include "text_table.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/machine.hpp"
 #include "upsweep/query.hpp"
@@ -479,11 +480,15 @@ std::string table_text(const SubsetProblem& problem, const Solution& solution, c
     items.push_back(problem.text(problem.items.values[static_cast<std::size_t>(i)]));
     width = std::max(width, items.back().size());
   }
+  const std::size_t before = 17 + width;  // columns in front of the label
+  const std::size_t label_width = std::max<std::size_t>(table_width(), before + 12) - before;
   std::string text = fmt::format("     position  {:>{}}{}\n", "item", width,
                                  labels != nullptr ? "  " + printable(labels->field().name) : "");
   for (std::size_t i = 0; i < solution.size(); ++i) {
     text += fmt::format("{:>13}  {:>{}}", solution[i], items[i], width);
-    if (labels != nullptr && labels->at(solution[i])) text += "  " + printable(*labels->at(solution[i]));
+    if (labels != nullptr && labels->at(solution[i])) {
+      text += "  " + shortened(printable(*labels->at(solution[i])), label_width);
+    }
     text += '\n';
   }
   return text;

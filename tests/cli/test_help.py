@@ -117,7 +117,7 @@ def test_examples_run_on_the_files_of_the_tour(tour, command):
 
 
 def complete_in_bash(upsweep, line):
-    """What bash offers for the last word of the line."""
+    """The words that bash offers at the end of the line."""
     script = """
         source <(./upsweep completion bash)
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
@@ -141,7 +141,7 @@ def complete_in_fish(upsweep, line):
 
 
 def complete_in_zsh(upsweep, line):
-    """What zsh lists on a terminal after the line and two tabs."""
+    """The words that zsh lists on a terminal after the line and two tabs."""
     if shutil.which("zsh") is None:
         pytest.skip("zsh is not installed")
     upsweep.write("_upsweep", upsweep.text("completion", "zsh"))

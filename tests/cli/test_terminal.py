@@ -20,7 +20,7 @@ CHUNK = 1 << 21
 
 
 def shown(upsweep, *args, columns=80, status=0, **options):
-    """What the command writes to a terminal that is its standard output and its standard error."""
+    """Runs the command with a terminal as standard output and standard error, and returns the text there."""
     try:
         ours, theirs = pty.openpty()
     except OSError as error:
@@ -235,3 +235,88 @@ def test_other_outputs_have_no_table(upsweep):
     assert json.loads(shown(upsweep, "scan", "x.npy", "--json"))["last"] == 6
     plain = upsweep.text("scan", "x.npy")
     assert "row" not in plain and "\nfirst  1\nlast   6\n" in plain
+
+
+# ------------------------------------------------------------------------------------------------ tables and their width
+
+
+@pytest.fixture
+def long_texts(upsweep, arrow):
+    names = [f"a name of {n} letters ".ljust(n, "é") for n in (30, 90, 60)]
+    upsweep.table("t.parquet", {"who": names, "price": [1.5, 2.25, 12345678.125], "n": [1, 2, 3]})
+    return names
+
+
+SQL = "SELECT who, SUM(price) AS total, MAX(price * n) AS the_highest_product_of_both FROM 't.parquet' GROUP BY 1 ORDER BY 2"
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 132])
+def test_a_query_fits_the_terminal(upsweep, long_texts, columns):
+    text = shown(upsweep, "query", SQL, "--quiet", columns=columns)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= columns, text
+    assert len(lines) == 4
+    for number in ("1.5", "2.25", "12345678.125", "37037034.375"):
+        assert number in text  # numbers are never shortened
+    assert lines[1].startswith("a name of 30"[:11])
+    assert "…" in text
+
+
+def test_a_query_on_a_wide_terminal_or_a_pipe_is_whole(upsweep, long_texts):
+    whole = upsweep.text("query", SQL)
+    assert all(name in whole for name in long_texts) and "the_highest_product_of_both" in whole and "…" not in whole
+    assert shown(upsweep, "query", SQL, "--quiet", columns=400) == whole
+    assert shown(upsweep, "query", SQL, "--quiet", columns=0) == shown(upsweep, "query", SQL, "--quiet", columns=80)
+    assert "names and texts are shortened to fit the terminal; --json prints them whole\n" in shown(upsweep, "query", SQL)
+
+
+@pytest.mark.parametrize("columns", [30, 80])
+def test_rows_that_do_not_fit_are_blocks(upsweep, arrow, columns):
+    upsweep.table("t.parquet", {"k": ["p" * 40, "q"], **{f"x{i}": [10**15 + i, i] for i in range(12)}})
+    sums = ", ".join(f"SUM(x{i}) AS sum_of_x{i}" for i in range(12))
+    text = shown(upsweep, "query", f"SELECT k, {sums} FROM 't.parquet' GROUP BY k ORDER BY k", "--quiet", columns=columns)
+    assert max(map(len, text.splitlines())) <= columns, text
+    first, second = text.split("\n\n")
+    assert first.startswith("row 1\nk ") and second.startswith("row 2\nk ")
+    assert [line.split() for line in first.splitlines()[-12:]] == [[f"sum_of_x{i}", str(10**15 + i)] for i in range(12)]
+    assert first.count("p") == 40  # nothing is shortened
+    one = shown(upsweep, "query", f"SELECT {sums} FROM 't.parquet'", "--quiet", columns=columns)
+    assert one.startswith("sum_of_x0 ") and "row" not in one
+
+
+def test_a_query_without_rows(upsweep, arrow):
+    upsweep.table("t.parquet", {"k": ["a"], "x": [1]})
+    text = shown(upsweep, "query", "SELECT k, SUM(x) AS s FROM 't.parquet' WHERE x > 5 GROUP BY k", "--quiet", columns=30)
+    assert text == "k  s\n"
+
+
+@pytest.mark.parametrize("columns", [70, 80, 100])
+def test_ladders_fit_the_terminal(upsweep, columns):
+    for args in (["ladder"], ["ladder", "scan", "--sizes", "2^10"], ["ladder", "offsets", "--sizes", "2^10"], ["devices"]):
+        text = (
+            shown(upsweep, *args, "--quiet", columns=columns) if args != ["ladder"] else shown(upsweep, *args, columns=columns)
+        )
+        assert max(map(len, text.splitlines())) <= columns, text
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_comparisons_fit_the_terminal(upsweep, columns):
+    upsweep.ok("bench", "scan", "--sizes", "2^10,2^11,2^12,2^13", "--threads", "1", "-o", "before.json", "--quiet")
+    results = json.loads((upsweep.folder / "before.json").read_text())
+    for row in results["rows"]:
+        row["rung"] += "_with_a_long_name_that_does_not_fit"
+    upsweep.write("before.json", json.dumps(results))
+    for row in results["rows"]:
+        row["samples_s"] = [10 * one for one in row["samples_s"]]
+    upsweep.write("after.json", json.dumps(results))
+    text = shown(upsweep, "bench", "--compare", "before.json", "after.json", columns=columns)
+    assert "…" in text and "slower" in text
+    assert max(map(len, text.splitlines())) <= columns, text
+
+
+def test_labels_of_items_fit_the_terminal(upsweep, arrow):
+    upsweep.table("t.parquet", {"price": [3, 5, 9], "who": ["x" * 100, "y", "z"]})
+    args = ["subset-sum", "t.parquet:price", "--target", "8", "--id", "who"]
+    text = shown(upsweep, *args, "--quiet", columns=60)
+    assert max(map(len, text.splitlines())) <= 60 and "xxx…" in text, text
+    assert "x" * 100 in upsweep.text(*args)

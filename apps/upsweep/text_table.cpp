@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/text_table.cpp: chooses the widths of columns, and shortens or stacks what does not fit.
+#include "text_table.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "output.hpp"
+
+namespace upsweep::command {
+namespace {
+
+constexpr std::size_t kUnknown = 80;
+constexpr std::size_t kGap = 2;      // between columns
+constexpr std::size_t kFewest = 12;  // characters of a shortened text
+
+bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+/// The number of bytes of the first `count` characters.
+std::size_t bytes_of(std::string_view text, std::size_t count) {
+  std::size_t i = 0;
+  for (; i < text.size(); ++i) {
+    if (begins_character(text[i]) && count-- == 0) break;
+  }
+  return i;
+}
+
+std::string padded(const std::string& text, std::size_t width, bool left) {
+  const std::string blanks(width - std::min(width, width_of(text)), ' ');
+  return left ? text + blanks : blanks + text;
+}
+
+std::size_t line_width(const std::vector<std::size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + kGap * (widths.size() - 1);
+}
+
+}  // namespace
+
+std::size_t terminal_width() {
+  winsize size{};
+  const bool is_known = is_terminal("-") && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return is_known ? size.ws_col : kUnknown;
+}
+
+std::size_t table_width() { return is_terminal("-") ? terminal_width() : std::numeric_limits<std::size_t>::max(); }
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+  if (width_of(text) <= width) return std::string(text);
+  return std::string(text.substr(0, bytes_of(text, std::max<std::size_t>(width, 1) - 1))) + "…";
+}
+
+std::vector<std::size_t> TextTable::natural_widths() const {
+  std::vector<std::size_t> widths;
+  for (const Column& column : columns_) widths.push_back(width_of(column.name));
+  for (const auto& row : rows_) {
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
+  }
+  return widths;
+}
+
+// Empty if the columns do not fit.
+std::vector<std::size_t> TextTable::widths_within(std::size_t width) const {
+  std::vector<std::size_t> widths = natural_widths();
+  if (widths.empty() || line_width(widths) <= width) return widths;
+  std::vector<std::size_t> least;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    std::size_t numbers = 0;
+    for (const auto& row : rows_) {
+      if (!columns_[c].is_text) numbers = std::max(numbers, width_of(row[c]));
+    }
+    least.push_back(std::max(numbers, std::min(widths[c], kFewest)));
+  }
+  if (line_width(least) > width) return {};
+  while (line_width(widths) > width) {  // takes from the widest column that may be shortened
+    std::size_t widest = columns_.size();
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (widths[c] > least[c] && (widest == columns_.size() || widths[c] > widths[widest])) widest = c;
+    }
+    --widths[widest];
+  }
+  return widths;
+}
+
+bool TextTable::shortens(std::size_t width) const {
+  const std::vector<std::size_t> widths = widths_within(width);
+  return !widths.empty() && widths != natural_widths();
+}
+
+std::string TextTable::text(std::size_t width) const {
+  const std::vector<std::size_t> widths = widths_within(width);
+  if (widths.empty() && !columns_.empty()) return blocks(width);
+  std::string all;
+  const auto add_line = [&](const auto& cell_of) {
+    std::string line;
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      line +=
+          std::string(c > 0 ? kGap : 0, ' ') + padded(shortened(cell_of(c), widths[c]), widths[c], columns_[c].is_text);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    all += line + "\n";
+  };
+  add_line([&](std::size_t c) -> const std::string& { return columns_[c].name; });
+  for (const auto& row : rows_) add_line([&](std::size_t c) -> const std::string& { return row[c]; });
+  return all;
+}
+
+std::string TextTable::blocks(std::size_t width) const {
+  std::size_t names = 0;
+  for (const Column& column : columns_) names = std::max(names, width_of(column.name));
+  names = std::min(names, width / 2);
+  const std::size_t values = std::max<std::size_t>(width - std::min(width, names + kGap), 1);
+  std::string all;
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    if (rows_.size() > 1) all += fmt::format("{}row {}\n", r > 0 ? "\n" : "", r + 1);
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      // A name or a value that is longer than its place continues on the next line.
+      std::string_view name = columns_[c].name;
+      std::string_view value = rows_[r][c];
+      do {
+        const std::size_t name_bytes = bytes_of(name, names);
+        const std::size_t value_bytes = bytes_of(value, values);
+        std::string line = padded(std::string(name.substr(0, name_bytes)), names + kGap, true);
+        line += value.substr(0, value_bytes);
+        line.erase(line.find_last_not_of(' ') + 1);
+        all += line + "\n";
+        name.remove_prefix(name_bytes);
+        value.remove_prefix(value_bytes);
+      } while (!name.empty() || !value.empty());
+    }
+  }
+  return all;
+}
+
+}  // namespace upsweep::command

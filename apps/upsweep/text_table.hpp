@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// apps/upsweep/text_table.hpp: tables of text that fit the terminal.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace upsweep::command {
+
+/// The width of the terminal that is standard output; 80 if it is not a terminal, or does not say.
+std::size_t terminal_width();
+
+/// The width up to which tables of data are printed: terminal_width() on a terminal, otherwise unlimited, because
+/// programs read them.
+std::size_t table_width();
+
+/// The number of characters of UTF-8 text.
+std::size_t width_of(std::string_view text);
+
+/// The text, or its beginning and "…" if it is longer than `width` characters.
+std::string shortened(std::string_view text, std::size_t width);
+
+/// Columns next to each other.
+class TextTable {
+ public:
+  struct Column {
+    std::string name;
+    bool is_text = false;  ///< left-aligned, and may be shortened. Numbers are never shortened.
+  };
+
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+
+  /// A line for each row. If lines would be longer than `width`, names and texts are shortened, down to a few
+  /// characters. If that is not enough, each row is a block with a line for each column, and nothing is shortened.
+  [[nodiscard]] std::string text(std::size_t width = std::numeric_limits<std::size_t>::max()) const;
+
+  /// Whether text() shortens anything.
+  [[nodiscard]] bool shortens(std::size_t width) const;
+
+ private:
+  [[nodiscard]] std::vector<std::size_t> natural_widths() const;
+  [[nodiscard]] std::vector<std::size_t> widths_within(std::size_t width) const;
+  [[nodiscard]] std::string blocks(std::size_t width) const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace upsweep::command
