@@ -7,7 +7,7 @@
 python3 tools/prose.py            checks every folder against tools/prose_counts.json
 python3 tools/prose.py PATH ...   prints each finding in these files or folders as `file:line: what`
 python3 tools/prose.py --table    prints the statistics of every folder
-python3 tools/prose.py --update   lowers the counts of tools/prose_counts.json to today's; a count never rises
+python3 tools/prose.py --update   lowers the counts of tools/prose_counts.json to today's; a count above the goal never rises
 
 For each folder the file has four numbers: the mean number of words in a sentence, the percentage of sentences with more than 25
 words, the number of phrases on the ban list, and the number of comment lines with more than 120 columns.
@@ -28,9 +28,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 COUNTS = ROOT / "tools" / "prose_counts.json"
 LONG = 25  # words
 COLUMNS = 120
+GOAL = {"mean": 18, "long_percent": 5, "banned": 0, "wide": 0}  # for each folder; below it, a count may also rise
 C_LIKE = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
 HASH = {".sh", ".cmake", ".toml", ".yml"}
-NOT_OURS = re.compile(r"^(bench/results/|docs/results/|tests/fuzz/corpus/|tests/cli/recorded/|LICENSE|python/report/.*\.(json|csv)$)")
+NOT_OURS = re.compile(
+    r"^(bench/results/|docs/results/|tests/fuzz/corpus/|tests/cli/recorded/|LICENSE|python/report/.*\.(json|csv)$)"
+)
 
 # A phrase that is hard to read, and what to write instead. `\b` is added on both sides.
 PHRASES = {
@@ -73,7 +76,7 @@ STARTS = {
 BANNED = [(re.compile(rf"\b(?:{phrase})(?!\w)", re.IGNORECASE), advice) for phrase, advice in PHRASES.items()]
 BAD_STARTS = [(re.compile(start), advice) for start, advice in STARTS.items()]
 ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Fig|Sec|No|approx|al|Dr|ca)\.$")
-SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9`(\[\"'*_$<-])")
+SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9`(\[\"'*_$<-]|upsweep )")
 
 
 @dataclasses.dataclass
@@ -169,6 +172,7 @@ def of_markdown(source: str) -> tuple[list[Text], int]:
 
 
 C_TOKEN = re.compile(
+    r"(?<=[0-9A-Fa-f])'(?=[0-9A-Fa-f])|"  # separates digits
     r'//(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/|R"(?P<tag>[^(\s]*)\(.*?\)(?P=tag)"|"(?P<string>(?:\\.|[^"\\\n])*)"|\'(?:\\.|[^\'\\\n])+\'',
     re.DOTALL,
 )
@@ -200,7 +204,7 @@ def of_c(source: str) -> tuple[list[Text], int]:
             end_strings()
             text = token["line"] if token["line"] is not None else token["block"]
             alone = not before.strip()
-            if number != previous + 1 or alone != own_line or token["block"] is not None or re.match("[/!]<", text or ""):
+            if not alone or number != previous + 1 or not own_line or token["block"] is not None:
                 end_comment()
             own_line, previous = alone, number
             if token["block"] is not None:
@@ -262,9 +266,9 @@ def of_python(source: str) -> tuple[list[Text], int]:
                     ]
                 )
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.lineno not in docstrings:
-            if len(re.findall(r"[A-Za-z]{2,}", node.value)) > 2 and " " in node.value:
-                texts.append(Text(node.lineno, node.value, False))
+        is_string = isinstance(node, ast.Constant) and isinstance(node.value, str) and node.lineno not in docstrings
+        if is_string and " " in node.value and len(re.findall(r"[A-Za-z]{2,}", node.value)) > 2:
+            texts.append(Text(node.lineno, node.value, False))
     comment: list[tuple[int, str]] = []
     wide = 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -349,13 +353,19 @@ def check(path: pathlib.Path) -> tuple[Counts, list[str]]:
 def files(paths: list[str]) -> list[pathlib.Path]:
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *paths],
-        cwd=ROOT, check=True, capture_output=True, text=True,
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.splitlines()
     kept = [
         ROOT / name
         for name in sorted(set(listed))
         if not NOT_OURS.match(name)
-        and (pathlib.Path(name).suffix in C_LIKE | HASH | {".md", ".py"} or name.endswith(("CMakeLists.txt", "Makefile", ".ci/run")))
+        and (
+            pathlib.Path(name).suffix in C_LIKE | HASH | {".md", ".py"}
+            or name.endswith(("CMakeLists.txt", "Makefile", ".ci/run"))
+        )
     ]
     return [path for path in kept if path.is_file()]
 
@@ -374,10 +384,15 @@ def by_folder() -> dict[str, Counts]:
 
 def main(arguments: list[str]) -> int:
     if arguments and not arguments[0].startswith("--"):
-        for path in files(arguments):
+        found = files(arguments)
+        if not found:
+            sys.exit(f"prose: no file of text or code in {' '.join(arguments)}")
+        for path in found:
             for finding in check(path)[1]:
                 print(finding)
         return 0
+    if arguments not in ([], ["--table"], ["--update"]):
+        sys.exit("usage: prose.py [PATH... | --table | --update]")
     folders = by_folder()
     if arguments == ["--table"]:
         print(f"{'folder':<28} {'sentences':>9} {'mean':>6} {'>25 %':>6} {'banned':>7} {'wide':>6}")
@@ -394,10 +409,10 @@ def main(arguments: list[str]) -> int:
     allowed = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
     now = {folder: counts.numbers() for folder, counts in folders.items()}
     rose = [
-        f"{folder}: {name} rose from {allowed[folder][name]} to {number}; python3 tools/prose.py {folder} shows where"
+        f"{folder}: {name} is {number}, more than {limit}; python3 tools/prose.py {folder} shows where"
         for folder, numbers in now.items()
         for name, number in numbers.items()
-        if folder in allowed and number > allowed[folder][name]
+        if number > (limit := max(allowed.get(folder, GOAL)[name], GOAL[name]))
     ]
     if arguments == ["--update"]:
         lowered = {
