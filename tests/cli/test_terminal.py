@@ -237,7 +237,7 @@ def test_other_outputs_have_no_table(upsweep):
     assert "row" not in plain and "\nfirst  1\nlast   6\n" in plain
 
 
-# ------------------------------------------------------------------------------------------------ tables and their width
+# -------------------------------------------------------------------------------- tables and their width
 
 
 @pytest.fixture

@@ -47,6 +47,11 @@ if "$cxx" -std=gnu++20 -D_GLIBCXX_DEBUG "$here/subset_sum.cpp" "${flags[@]}" -o 
   exit 1
 fi
 grep -q upsweep_must_be_built_with_GLIBCXX_DEBUG_too "$work/message"
+echo "the programs of the guide"
+python3 "$here/programs.py" "$source" "$work/programs.cpp" "$work/expected_output"
+"$cxx" -std=c++20 "$work/programs.cpp" "${flags[@]}" -o "$work/programs"
+(cd "$work" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir upsweep) ./programs) | sed 's/ *$//; /^$/d' |
+  diff "$work/expected_output" -
 if [ -f "${pc%/*}/upsweep-query.pc" ]; then
   echo "pkg-config upsweep-query"
   by_pkg_config query.cpp upsweep-query
