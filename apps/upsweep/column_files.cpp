@@ -55,7 +55,7 @@ Work fold_column(const Common& common, const Policy& policy, Operator op, io::Co
                              : dynamic::reduce(chosen, op, from, carry);
   };
   Work work = work_on_chunks(
-      common, policy, "reducing", info.count,
+      common, policy, "reducing", reader.expected_count(),
       [&] { return elements.next(chunk_length(common, info, kDeviceLengthInChunks)); }, run, [](const ValidChunk&) {},
       device_bytes);
   work.nulls = elements.nulls();

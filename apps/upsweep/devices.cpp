@@ -79,11 +79,11 @@ int run_devices(const Common& common) {
   std::vector<gpu::LinkTimes> links;
   {
     Progress progress(common.quiet);
-    progress.say("measuring memory with one thread");
+    progress.say("1 of 3: measuring memory with one thread");
     one = measure_memory(1);
-    progress.say("measuring memory with every thread");
+    progress.say("2 of 3: measuring memory with every thread");
     all = threads > 1 ? measure_memory(threads) : one;
-    progress.say("measuring the links of GPUs");
+    progress.say("3 of 3: measuring the links of GPUs");
     if (common.device != "cpu") links = measure_links();
   }
   if (common.json) {

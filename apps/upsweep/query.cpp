@@ -287,7 +287,8 @@ int run_query(const Common& given, const QueryOptions& options) {
   Answer answer;
   {
     Progress progress(common.quiet);
-    const auto show = [&](std::int64_t rows) { progress.count("reading rows", rows, table->rows()); };
+    const std::int64_t total = io::expected_rows(*table);
+    const auto show = [&](std::int64_t rows) { progress.count("reading rows", rows, total); };
     answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, show, memory)
                              : query.run(policy, *table, show, memory);
   }

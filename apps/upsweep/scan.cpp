@@ -252,7 +252,7 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const ScanPl
     rows.add(out.data(), chunk);
   };
   Work work = work_on_chunks(
-      common, asked, "scanning", info.count,
+      common, asked, "scanning", reader.expected_count(),
       [&] { return elements.next(chunk_length(common, info, kDeviceLengthInChunks)); }, run, done, plan.device_bytes);
   work.nulls = elements.nulls();
   const bool shows_total = elements.nulls_at_end() > 0 && plan.how.exclusive;

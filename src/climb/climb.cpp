@@ -71,6 +71,17 @@ class Climber {
   [[nodiscard]] int threads_of(const RungInfo& rung, int asked) const;
   [[nodiscard]] bool runs_with(const RungInfo& rung, int asked) const;
   [[nodiscard]] Ascent ascent(Instance& instance, int threads) const;
+  /// " (2 of 7)": the number of the rung among those that are wanted.
+  [[nodiscard]] std::string number_of(const RungInfo& rung) const {
+    int number = 0;
+    int all = 0;
+    for (const RungInfo& one : problem_.rungs) {
+      if (!is_wanted(one)) continue;
+      ++all;
+      if (one.id == rung.id) number = all;
+    }
+    return all > 1 ? " (" + std::to_string(number) + " of " + std::to_string(all) + ")" : "";
+  }
   /// " with 4 threads", if there are several counts.
   [[nodiscard]] std::string with(int threads) const {
     return threads_.size() == 1 ? "" : " with " + threads_text(threads);
@@ -138,7 +149,8 @@ void fail(Row& row, const Error& error) {
 }
 
 void Climber::verify(Row& row, Instance& instance, ClimbPlace& place, bool is_first) const {
-  progress_("verifying " + std::string(row.rung.id) + " on " + std::to_string(instance.group.n) + with(row.threads));
+  progress_("verifying " + std::string(row.rung.id) + number_of(row.rung) + " on " + std::to_string(instance.group.n) +
+            with(row.threads));
   try {
     if (is_first && instance.measure(row, request_)) return;
     if (is_guest(row.rung)) require_trials(instance);

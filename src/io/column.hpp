@@ -35,6 +35,8 @@ class ColumnReader {
   explicit ColumnReader(TableColumn column, Booleans booleans = Booleans::refused, Nulls nulls = Nulls::refused);
 
   [[nodiscard]] const ColumnInfo& info() const { return info_; }
+  /// The number of elements for a progress report, as expected_rows() returns it.
+  [[nodiscard]] std::int64_t expected_count() const { return expected_rows(*table_); }
 
   /// Returns the next elements: exactly `count` of them, fewer only at the end of the column, none after that.
   /// Chunks therefore always start at multiples of `count` if it stays the same.

@@ -219,6 +219,15 @@ class JoinedTable final : public Table, public RowPlaces {
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
   [[nodiscard]] int row_groups() const override { return row_groups_; }
   [[nodiscard]] std::int64_t rows() const override { return rows_; }
+  [[nodiscard]] std::int64_t expected_rows() const {
+    std::int64_t sum = 0;
+    for (const File& file : files_) {
+      const std::int64_t rows = io::expected_rows(*file.table);
+      if (rows < 0) return -1;
+      sum += rows;
+    }
+    return sum;
+  }
   [[nodiscard]] std::int64_t rows(int row_group) const override {
     const File& file = file_of(row_group);
     return file.table->rows(row_group - file.first_row_group);
@@ -293,6 +302,13 @@ class JoinedTable final : public Table, public RowPlaces {
 };
 
 }  // namespace
+
+std::int64_t expected_rows(const Table& table) {
+  if (table.rows() >= 0) return table.rows();
+  if (const auto* const file = dynamic_cast<const FileTable*>(&table)) return file->counted_rows();
+  const auto* const joined = dynamic_cast<const JoinedTable*>(&table);
+  return joined != nullptr ? joined->expected_rows() : -1;
+}
 
 std::unique_ptr<Table> join(std::vector<JoinedFile> files, std::vector<Field> fields) {
   return std::make_unique<JoinedTable>(std::move(files), std::move(fields));

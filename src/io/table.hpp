@@ -42,6 +42,9 @@ std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells, const
 std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, CsvCells cells, const ChooseColumn& choose,
                                    int threads);
 
+/// Returns the number of rows for a progress report, also if it is verified only by reading, as in CSV; -1: unknown.
+std::int64_t expected_rows(const Table& table);
+
 /// Opens `source`, "FILE" or "FILE:COLUMN" as for open_column(), if FILE is CSV. Its cells are then text. Otherwise
 /// returns nothing. Throws as open_table() does; unknown_column.
 std::optional<TableColumn> open_csv_column(std::string_view source);

@@ -147,7 +147,7 @@ class Upsweep:
         """Runs a bash script with pipefail, where $U is the command."""
         return self.run_other(["bash", "-o", "pipefail", "-c", script])
 
-    def run_other(self, args, timeout=3600, env=None):
+    def run_other(self, args, timeout=3600, env=None, **options):
         """Runs another program, where $U is the command."""
         return subprocess.run(
             args,
@@ -158,6 +158,7 @@ class Upsweep:
             stderr=subprocess.PIPE,
             timeout=timeout,
             check=False,
+            **options,
         )
 
     def files(self):

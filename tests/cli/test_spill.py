@@ -133,6 +133,8 @@ def spilling(table, name):
         cwd=table.folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # Whoever runs the tests in the background may have them ignore Ctrl-C, and what they start as well.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     until = time.monotonic() + 3600
     while time.monotonic() < until and child.poll() is None:

@@ -138,7 +138,7 @@ def test_ctrl_c_in_the_background_is_ignored(upsweep):
 
 
 def test_ctrl_c_where_files_need_a_name(upsweep):
-    """Without /proc, as without O_TMPFILE, temporary files have a name. LD_ORIGIN_PATH replaces what /proc says of libraries."""
+    """Temporary files have a name without /proc, as without O_TMPFILE. LD_ORIGIN_PATH says where libraries are."""
     unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
     script = """
         mount -t tmpfs -o size=1k tmpfs /proc 2>/dev/null || exit 99
@@ -149,7 +149,7 @@ def test_ctrl_c_where_files_need_a_name(upsweep):
         ls -A | grep -c 'upsweep-'; kill -INT $child; wait $child; echo "status $?"; ls -A
     """
     upsweep.save("in.npy", np.ones(3 * CHUNK, "int64"))
-    done = upsweep.run_other([*unshare, "bash", "-c", script])
+    done = upsweep.run_other([*unshare, "bash", "-c", script], preexec_fn=heeding)
     if done.returncode == 99 or b"unshare failed" in done.stderr:
         pytest.skip("no file system may be mounted here")
     assert done.stdout.decode().split("\n")[:2] == ["1", "status 130"], done
@@ -320,3 +320,31 @@ def test_labels_of_items_fit_the_terminal(upsweep, arrow):
     text = shown(upsweep, *args, "--quiet", columns=60)
     assert max(map(len, text.splitlines())) <= 60 and "xxx…" in text, text
     assert "x" * 100 in upsweep.text(*args)
+
+
+# ------------------------------------------------------------------------------------------- progress of a known total
+
+
+def progress_of(upsweep, *args):
+    """The progress lines of a command whose first line appears after half a second."""
+    text = shown(upsweep, *args, "--threads", "1")
+    return [line for line in text.replace("\x1b[K", "").split("\r") if line.strip()]
+
+
+@pytest.mark.parametrize("files", [1, 3])
+@pytest.mark.parametrize("command", ["scan", "reduce", "query"])
+def test_progress_of_csv_has_a_total(upsweep, arrow, command, files):
+    """Its rows are counted when it is opened."""
+    rows = 40_000_000 // files if command == "query" else 20_000_000 // files
+    for i in range(files):
+        upsweep.write(f"t{i}.csv", "x\n" + "1234.5\n" * rows)
+    args = ["query", "SELECT SUM(x) AS s FROM 't*.csv'"] if command == "query" else [command, "t*.csv:x"]
+    lines = progress_of(upsweep, *args)
+    what = {"scan": "scanning", "reduce": "reducing", "query": "reading rows"}[command]
+    counted = [line for line in lines if line.startswith(what)]
+    assert counted and all(line.split("\n")[0].rstrip().endswith("%") for line in counted), lines
+
+
+def test_progress_of_a_ladder_numbers_the_rungs(upsweep):
+    lines = progress_of(upsweep, "ladder", "scan", "--sizes", "2^25", "--types", "int64")
+    assert any("verifying cpu." in line and " of " in line for line in lines), lines
