@@ -96,6 +96,7 @@ std::string bash_script(const std::vector<CommandText>& all) {
       options.insert(options.end(), option.names.begin(), option.names.end());
       if (option.takes == Takes::nothing) continue;
       std::vector<std::string> patterns;
+      patterns.reserve(option.names.size());
       for (const std::string& one : option.names) patterns.push_back(name + one);
       values += fmt::format("    {}) {} ;;\n", fmt::join(patterns, " | "), bash_action(option));
     }

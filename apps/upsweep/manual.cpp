@@ -70,6 +70,7 @@ std::string options_text(const std::vector<OptionText>& options) {
   std::string text;
   for (const OptionText& option : options) {
     std::vector<std::string> names;
+    names.reserve(option.names.size());
     for (const std::string& name : option.names) names.push_back(bold(name));
     const std::string value = value_of(option);
     text +=

@@ -59,6 +59,7 @@ std::string shortened(std::string_view text, std::size_t width) {
 
 std::vector<std::size_t> TextTable::natural_widths() const {
   std::vector<std::size_t> widths;
+  widths.reserve(columns_.size());
   for (const Column& column : columns_) widths.push_back(width_of(column.name));
   for (const auto& row : rows_) {
     for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
