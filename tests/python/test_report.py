@@ -736,6 +736,9 @@ def test_three_sentences_introduce_the_page(tmp_path, made):
         "Look next at reduce, 20% of its limit, and step through the drawing of cpu.chained.",
     ]
     assert findings.introduction([own._replace(rows=[])], []) == ["Nothing was measured."]
+    both = [*rows, {**rows[0], "device": "A GPU"}]
+    _, best, _ = findings.introduction([results_of(tmp_path, made, both)], [board])
+    assert best.startswith("On A <fast>  CPU, 4 threads the best rung, cpu.chained of scan"), "of two processors, it names one"
     rows[-1]["kind"] = "library"
     *_, look = findings.introduction([own], [board_of(tmp_path, made, *rows)])
     assert look == "Look next at reduce, 20% of its limit, and compare its rungs.", "a library's rung has no drawing"

@@ -149,8 +149,9 @@ def introduction(results: Sequence[Results], found: Sequence[Board]) -> list[str
     under = [each for each in shared if each.of_limit < ABOVE] or shared
     best = max(under, key=lambda each: each.of_limit)
     at_limit = sum(each.of_limit >= AT_THE_LIMIT for each in shared)
+    the_best = f"On {found[0].place} the best rung" if len(places) > 1 else "The best rung"
     said.append(
-        f"The best rung, {best.best.rung} of {best.problem}, reached {best.of_limit:.0%} of the rate of a {best.limit} of "
+        f"{the_best}, {best.best.rung} of {best.problem}, reached {best.of_limit:.0%} of the rate of a {best.limit} of "
         f"{size_text(best.best.bytes)}; {at_limit} of {plural(len(shared), 'problem')} reached {AT_THE_LIMIT:.0%}."
     )
     worst = min(shared, key=lambda each: each.of_limit)

@@ -178,7 +178,9 @@ void refuse_operator(const std::string& sql, std::string_view kind, std::string_
       {"AEXPR_DISTINCT",
        "IS DISTINCT FROM is not supported: write (a IS NULL) <> (b IS NULL) OR (a <> b AND a IS NOT NULL AND b IS NOT "
        "NULL)"},
-      {"AEXPR_NOT_DISTINCT", "IS NOT DISTINCT FROM is not supported: write a = b OR (a IS NULL AND b IS NULL)"},
+      {"AEXPR_NOT_DISTINCT",
+       "IS NOT DISTINCT FROM is not supported: write (a = b AND a IS NOT NULL AND b IS NOT NULL) OR (a IS NULL AND b "
+       "IS NULL)"},
       {"AEXPR_OP_ANY AEXPR_OP_ALL",
        "a comparison with ANY or ALL is not supported: write IN, or comparisons with AND and OR"},
       {"AEXPR_BETWEEN_SYM AEXPR_NOT_BETWEEN_SYM",
