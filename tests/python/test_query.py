@@ -136,7 +136,7 @@ def test_keywords_that_mean_nothing_are_refused(tmp_path):
         ),
         (lambda: upsweep.query(from_path, threads=1), r"'threads' is neither .* upsweep.options\(threads=...\)"),
         (lambda: upsweep.query(from_path, t=table), "'t' is neither"),
-        (lambda: upsweep.query(from_name, t=table, spil_dir="."), "is 'spill_dir' meant"),
+        (lambda: upsweep.query(from_name, t=table, spil_dir="."), "did you mean 'spill_dir'"),
         (lambda: upsweep.query(from_name, {"t": table}, u=table), "'u' is neither"),
     ):
         with pytest.raises(TypeError, match=words):
@@ -1062,7 +1062,7 @@ def test_groups_that_do_not_fit_go_to_a_file(tmp_path, threads):
 
 def test_memory_that_does_not_suffice(tmp_path):
     t = many_groups()
-    with pytest.raises(MemoryError, match=r"\(LIMIT\), or allow more memory \(memory=\)"):
+    with pytest.raises(MemoryError, match=r"\(LIMIT\) or allow more memory \(memory=\)"):
         upsweep.query("SELECT k, SUM(x) FROM t GROUP BY k", t=t, memory="10MB")
     with pytest.raises(FileNotFoundError, match=r"missing.*\(spill_dir=, TMPDIR\).*\(memory=\)"):
         upsweep.query(TOP, t=t, memory="1MB", spill_dir=tmp_path / "missing")
