@@ -193,7 +193,7 @@ def query(
         - a dict of columns (NumPy arrays, lists, Arrow arrays),
         - a path of a Parquet, Arrow IPC, CSV or .npy file.
 
-        Several files are a list of paths, or a path with * ? [ ] and **. Their columns are matched by name, and numbers take a
+        Several files are a list of paths, or a path with `*`, `?`, `[ ]` and `**`. Their columns are matched by name, and numbers take a
         type that holds all of them. Sources that can be read only once (readers, DuckDB relations) are read in chunks.
         Columns that the query does not name are not read.
 
