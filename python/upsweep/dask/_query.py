@@ -50,7 +50,7 @@ def query(
         Tables by their names, as for `upsweep.query`.
     **named_tables
         The table for the name after FROM. It is given by paths of Parquet, Arrow IPC, CSV and .npy files: one path, a list of
-        paths, or a path with * ? [ ] and **. Workers must find the files by the same paths. Columns of several files are
+        paths, or a path with `*`, `?`, `[ ]` and `**`. Workers must find the files by the same paths. Columns of several files are
         joined by name, as in `upsweep.query`. The table may also be a Dask DataFrame; only its columns that the query names are
         computed.
 
