@@ -115,7 +115,8 @@ struct Work {
   }
 };
 
-/// Processes chunk after chunk. `next` returns a chunk with its `count`. `run` computes it and returns the rung; its
+/// Processes chunk after chunk. `next` returns a chunk with its `count`, and with its `nulls` if it leaves them out.
+/// `run` computes it and returns the rung; its
 /// `device` is null on the CPU. `done` is called afterwards. `verb` and `total` are for the progress line.
 /// `device_bytes` is passed to Staged.
 template <class Next, class Run, class Done>
@@ -128,6 +129,7 @@ Work work_on_chunks(const Common& common, Policy policy, std::string_view verb, 
   Work work;
   for (;;) {
     const auto chunk = next();
+    if constexpr (requires { chunk.nulls; }) work.nulls += chunk.nulls;
     // A column without elements still runs its rung, so that an unsuitable rung is refused.
     if (chunk.count == 0 && work.count > 0) break;
     const Stopwatch watch;
@@ -137,7 +139,7 @@ Work work_on_chunks(const Common& common, Policy policy, std::string_view verb, 
     if (chunk.count == 0) break;
     done(chunk);
     work.count += chunk.count;
-    progress.count(verb, work.count, total);
+    progress.count(verb, work.count + work.nulls, total);
   }
   if (!device) return work;
   work.times = device->times();

@@ -58,7 +58,7 @@ Work fold_column(const Common& common, const Policy& policy, Operator op, io::Co
       common, policy, "reducing", reader.expected_count(),
       [&] { return elements.next(chunk_length(common, info, kDeviceLengthInChunks)); }, run, [](const ValidChunk&) {},
       device_bytes);
-  work.nulls = elements.nulls();
+  work.seconds += elements.seconds();
   return work;
 }
 

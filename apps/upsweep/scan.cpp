@@ -15,12 +15,14 @@
 #include "commands.hpp"
 #include "io/column.hpp"
 #include "io/npy_writer.hpp"
+#include "io/posix.hpp"
 #include "io/result_writer.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
+#include "upsweep/types.hpp"
 #include "valid_elements.hpp"
 #include "values.hpp"
 
@@ -141,14 +143,19 @@ ScanPlan plan_of(const Common& common, const ScanOptions& options, const io::Col
   return {info, type, given_type(type, options.dtype), how, carry, policy, parse_device_memory(options.device_memory)};
 }
 
-/// Rethrows an Error about output `index` of a chunk as one about the whole column.
-[[noreturn]] void rethrow_for_column(const Error& error, const io::ColumnInfo& info, Type type, std::int64_t before) {
-  if (error.code() != Code::overflow) throw error;
-  const std::int64_t index = before + error.index();
+/// Throws overflow about the output of a row of the whole column.
+[[noreturn]] void throw_overflow(const io::ColumnInfo& info, Type type, std::int64_t row) {
   throw Error(Code::overflow,
-              fmt::format("{}: output {} does not fit {}: choose {} or --overflow wrap", info.name, index, name(type),
+              fmt::format("{}: output {} does not fit {}: choose {} or --overflow wrap", info.name, row, name(type),
                           is_scaled(type, info) ? "--dtype float64" : "a wider --dtype"),
-              index);
+              row);
+}
+
+/// The first row of a chunk that has the output of element `index`. In an exclusive scan, the NULL rows before an
+/// element also have its output.
+std::int64_t first_row(const ValidChunk& chunk, std::int64_t index, const dynamic::ScanOptions& how) {
+  if (!how.exclusive) return chunk.row(index);
+  return index == 0 ? 0 : chunk.row(index - 1) + 1;
 }
 
 /// Writes `count` outputs.
@@ -172,58 +179,81 @@ class RowOutputs {
  public:
   /// `running`: the value before the first row.
   RowOutputs(const Write& write, const ScanPlan& plan, const Element& running)
-      : write_(write), size_(size_of(plan.given)), exclusive_(plan.how.exclusive), running_(running) {}
+      : write_(write),
+        type_(plan.given),
+        size_(size_of(plan.given)),
+        exclusive_(plan.how.exclusive),
+        running_(running) {}
 
-  /// The outputs of a chunk's elements.
+  /// The outputs of a chunk's elements, and those of the NULL rows that precede them.
   void add(const std::byte* outputs, const ValidChunk& chunk) {
-    if (chunk.nulls_before.empty()) {
+    if (chunk.rows.empty()) {
       put(outputs, chunk.count);
     } else {
-      for (std::int64_t i = 0; i < chunk.count; ++i) {
-        const std::byte* const output = outputs + i * size_;
-        // In an exclusive scan, the output of an element is the value before it.
-        repeat(exclusive_ ? output : running_.bytes, chunk.nulls_before[static_cast<std::size_t>(i)]);
-        append(output);
-        std::memcpy(running_.bytes, output, static_cast<std::size_t>(size_));
-      }
-      flush();
+      const Stopwatch watch;
+      const double before = written_;
+      visit_type(type_, [&]<class T>(std::type_identity<T>) { spread(reinterpret_cast<const T*>(outputs), chunk); });
+      seconds_ += watch.seconds() - (written_ - before);
     }
-    const std::byte* const last = outputs + (chunk.count - 1) * size_;
-    std::memcpy(running_.bytes, last, static_cast<std::size_t>(size_));
+    std::memcpy(running_.bytes, outputs + (chunk.count - 1) * size_, static_cast<std::size_t>(size_));
   }
   /// The rows that are NULL after the last element. `total`: the value of all elements.
   void add_nulls_at_end(std::int64_t count, const Element& total) {
-    repeat(exclusive_ ? total.bytes : running_.bytes, count);
-    flush();
+    const Element& value = exclusive_ ? total : running_;
+    const std::int64_t most = kMost / size_;
+    rows_.reserve(std::min(count, most), size_, kWhat);
+    for (std::int64_t i = 0; i < std::min(count, most); ++i) {
+      std::memcpy(rows_.data() + i * size_, value.bytes, static_cast<std::size_t>(size_));
+    }
+    for (; count > 0; count -= std::min(count, most)) put(rows_.data(), std::min(count, most));
   }
   [[nodiscard]] const Ends& ends() const { return ends_; }
+  /// The time that the copies took, without that of the writes.
+  [[nodiscard]] double seconds() const { return seconds_; }
 
  private:
-  static constexpr std::size_t kMost = std::size_t{1} << 20;  // bytes that are kept before they are written
+  static constexpr std::int64_t kMost = std::int64_t{1} << 20;  // bytes that are kept before they are written
+  static constexpr const char* kWhat = "the outputs of rows";
 
-  void repeat(const std::byte* value, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) append(value);
-  }
-  void append(const std::byte* value) {
-    rows_.insert(rows_.end(), value, value + size_);
-    if (rows_.size() >= kMost) flush();
-  }
-  void flush() {
-    put(rows_.data(), std::ssize(rows_) / size_);
-    rows_.clear();
+  template <class T>
+  void spread(const T* outputs, const ValidChunk& chunk) {
+    constexpr std::int64_t kRows = kMost / sizeof(T);
+    rows_.reserve(kRows, sizeof(T), kWhat);
+    T* const to = reinterpret_cast<T*>(rows_.data());
+    T running;
+    std::memcpy(&running, running_.bytes, sizeof running);
+    std::int64_t first = 0;  // the row of to[0]
+    std::int64_t at = 0;     // outputs in `to`
+    for (std::int64_t i = 0; i < chunk.count; ++i) {
+      // In an exclusive scan, the output of an element is the value before it.
+      const T value = exclusive_ ? outputs[i] : running;
+      std::int64_t end = chunk.row(i) - first;
+      for (; end >= kRows; end -= kRows, first += kRows, at = 0) {
+        std::fill(to + at, to + kRows, value);
+        put(rows_.data(), kRows);
+      }
+      for (; at < end; ++at) to[at] = value;
+      to[at++] = running = outputs[i];
+    }
+    put(rows_.data(), at);
   }
   void put(const std::byte* outputs, std::int64_t count) {
     if (count == 0) return;
+    const Stopwatch watch;
     write_(outputs, count);
     ends_.add(outputs, count, size_);
+    written_ += watch.seconds();
   }
 
   const Write& write_;
+  Type type_;
   std::int64_t size_;
   bool exclusive_;
   Element running_;
   Ends ends_;
-  std::vector<std::byte> rows_;
+  io::AlignedBuffer rows_;
+  double seconds_ = 0;
+  double written_ = 0;  // seconds
 };
 
 /// Scans one file's column. `before` rows of earlier files precede it. Advances the carry of their elements.
@@ -244,7 +274,8 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const ScanPl
       return device != nullptr ? device->scan(policy.overflow, plan.how, from, to, carry)
                                : dynamic::scan(policy, plan.how, from, to, carry);
     } catch (const Error& error) {
-      rethrow_for_column(error, info, plan.type, before + rows.ends().count() + chunk.nulls_up_to(error.index()));
+      if (error.code() != Code::overflow) throw;
+      throw_overflow(info, plan.type, before + rows.ends().count() + first_row(chunk, error.index(), plan.how));
     }
   };
   const auto done = [&](const ValidChunk& chunk) {
@@ -254,12 +285,12 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const ScanPl
   Work work = work_on_chunks(
       common, asked, "scanning", reader.expected_count(),
       [&] { return elements.next(chunk_length(common, info, kDeviceLengthInChunks)); }, run, done, plan.device_bytes);
-  work.nulls = elements.nulls();
   const bool shows_total = elements.nulls_at_end() > 0 && plan.how.exclusive;
   if (shows_total && !unscaled && carry.wraps() != 0) {
-    rethrow_for_column(Error(Code::overflow, "", 0), info, plan.type, before + rows.ends().count());
+    throw_overflow(info, plan.type, before + rows.ends().count());
   }
   rows.add_nulls_at_end(elements.nulls_at_end(), output_of(carry, plan));
+  work.seconds += elements.seconds() + rows.seconds();
   return {work, rows.ends()};
 }
 

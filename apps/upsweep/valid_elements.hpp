@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/valid_elements.hpp: a column without its NULL elements, and how many of them precede each element.
+// apps/upsweep/valid_elements.hpp: a column without its NULL elements, and the rows of its elements.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "io/column.hpp"
+#include "io/posix.hpp"
 
 namespace upsweep::command {
 
@@ -14,11 +14,14 @@ namespace upsweep::command {
 struct ValidChunk {
   const void* data = nullptr;  ///< has the alignment of the column's type
   std::int64_t count = 0;      ///< 0 only at the end
-  /// For each element, the number of NULL rows between it and the element before it. Empty if there are none.
-  std::span<const std::int64_t> nulls_before = {};
+  std::int64_t nulls = 0;      ///< NULL rows that were read for this chunk
+  /// For each element, its row, counted from the first row after the element before this chunk. Empty if no row is NULL.
+  std::span<const std::int64_t> rows = {};
 
-  /// The number of NULL rows before element `index` of this chunk, from the end of the chunk before it on.
-  [[nodiscard]] std::int64_t nulls_up_to(std::int64_t index) const;
+  /// The row of an element.
+  [[nodiscard]] std::int64_t row(std::int64_t index) const {
+    return rows.empty() ? index : rows[static_cast<std::size_t>(index)];
+  }
 };
 
 /// Reads a column front to back in bounded memory, and leaves out elements that are NULL. All chunks have the requested
@@ -30,19 +33,21 @@ class ValidElements {
 
   ValidChunk next(std::int64_t count);
 
-  /// The NULL rows that were left out.
-  [[nodiscard]] std::int64_t nulls() const { return nulls_; }
   /// At the end of the column: the NULL rows after the last element.
   [[nodiscard]] std::int64_t nulls_at_end() const { return gap_; }
+  /// The time that the search for NULL elements and the copies took, without that of the reads.
+  [[nodiscard]] double seconds() const { return seconds_; }
 
  private:
   void append(const io::Chunk& chunk);
 
   io::ColumnReader& reader_;
-  std::int64_t nulls_ = 0;
-  std::int64_t gap_ = 0;  // NULL rows since the last element
-  std::vector<std::byte> elements_;
-  std::vector<std::int64_t> nulls_before_;
+  std::int64_t gap_ = 0;   // NULL rows since the last element
+  std::int64_t kept_ = 0;  // elements of the chunk
+  std::int64_t read_ = 0;  // rows of the chunk, with those since the last element before it
+  double seconds_ = 0;
+  io::AlignedBuffer elements_;
+  io::AlignedBuffer rows_;
 };
 
 }  // namespace upsweep::command

@@ -4,6 +4,11 @@ import datetime
 import decimal
 import itertools
 import json
+import os
+import pty
+import re
+import subprocess
+import time
 
 import conftest
 import numpy as np
@@ -137,6 +142,24 @@ def test_an_overflow_names_its_row(upsweep, arrow, n, exclusive):
     assert got[row] == -(2**63)
 
 
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("before", [0, 2])
+@pytest.mark.parametrize("between", [0, 1, 3])
+@pytest.mark.parametrize("behind", [0, 1, 2])
+@pytest.mark.parametrize("last", [False, True])
+def test_an_overflow_is_in_the_first_row_that_does_not_fit(upsweep, arrow, exclusive, before, between, behind, last):
+    """In an exclusive scan, that row may be NULL: it has the sum of all elements before it."""
+    column = [None] * before + [2**63 - 1] + [None] * between + [1] + [None] * behind + [5] * last
+    upsweep.table("t.arrow", {"x": arrow.array(column, arrow.int64())})
+    options = ["--nulls", "skip"] + (["--exclusive"] if exclusive else [])
+    row = before + 1 + between + exclusive
+    if row < len(column):
+        error = upsweep.fails("overflow", "scan", "t.arrow:x", *options, index=row)
+        assert f"output {row} does not fit" in error["message"]
+    else:
+        assert upsweep.npy("scan", "t.arrow:x", *options)[-1] == 2**63 - 1
+
+
 @pytest.mark.parametrize("command", ["scan", "reduce"])
 @pytest.mark.parametrize("options", [[], ["--nulls", "refuse"]])
 def test_the_message_about_a_null_names_the_option(upsweep, arrow, command, options):
@@ -176,3 +199,58 @@ def test_files_of_several_ranks(upsweep, arrow, ranks):
     assert upsweep.load("out.npy").tolist() == [0, 0, 1, 1, 1, 1, 3, 3, 6, 6]
     result = json.loads(test_mpi.ok(upsweep, ranks, "reduce", "--mpi", *files, "--nulls", "skip", "--json"))
     assert (result["value"], result["count"], result["nulls"]) == (10, 4, 6)
+
+
+@pytest.mark.skipif(not test_mpi.MPIEXEC, reason="this build has no MPI")
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("second", [[None, 7], [None], [7], [None, None, 7, None]])
+def test_an_overflow_after_another_file(upsweep, arrow, ranks, second):
+    columns = [[2**63 - 1, 1], second]
+    files = [upsweep.table(f"t{i}.arrow", {"x": arrow.array(one, arrow.int64())}) for i, one in enumerate(columns)]
+    out = test_mpi.run(upsweep, ranks, "scan", "--mpi", *files, "--nulls", "skip", "--exclusive", "--json")[1]
+    assert json.loads(out)["error"]["index"] == 2, out
+
+
+@pytest.mark.parametrize("n", [5 * CHUNK // 2, 4 * CHUNK])
+def test_long_runs_of_nulls(upsweep, arrow, n):
+    """They are longer than what is written at once."""
+    for where in ([0], [n // 2], [n - 1], [0, n - 1], [CHUNK - 1, CHUNK]):
+        values = np.zeros(n, "int32")
+        missing = np.ones(n, bool)
+        values[where] = np.arange(7, 7 + len(where))
+        missing[where] = False
+        upsweep.table("t.arrow", {"x": with_nulls(arrow, values, missing)}, max_chunksize=300_007)
+        running = np.cumsum(values, dtype="int64")
+        np.testing.assert_array_equal(upsweep.npy("scan", "t.arrow:x", "--nulls", "skip"), running)
+        exclusive = np.concatenate([[0], running[:-1]])
+        np.testing.assert_array_equal(upsweep.npy("scan", "t.arrow:x", "--nulls", "skip", "--exclusive"), exclusive)
+
+
+def test_progress_counts_rows(upsweep, arrow):
+    """The reader of the output is slow, so that the progress of the last chunk is shown."""
+    n = 1 << 21
+    missing = np.random.default_rng(47).random(n) < 0.3
+    upsweep.table("t.arrow", {"x": with_nulls(arrow, np.ones(n, "int64"), missing)}, max_chunksize=100_000)
+    ours, theirs = pty.openpty()
+    command = [conftest.COMMAND, "scan", "t.arrow:x", "--nulls", "skip", "--threads", "1", "-o", "-"]
+    process = subprocess.Popen(command, cwd=upsweep.folder, stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    while process.stdout.read(1 << 20):
+        time.sleep(0.15)
+    process.stdout.close()
+    assert process.wait(600) == 0
+    shown = os.read(ours, 1 << 16)
+    os.close(ours)
+    percents = [int(one) for one in re.findall(rb"scanning +(\d+) %", shown)]
+    assert percents and percents == sorted(percents) and percents[-1] == 100, shown
+
+
+@pytest.mark.parametrize("command", ["scan", "reduce"])
+def test_the_time_includes_leaving_out_nulls(upsweep, arrow, command):
+    """One element, and many NULL rows: without them there is almost nothing to measure."""
+    n = 1 << 23
+    missing = np.ones(n, bool)
+    missing[n // 2] = False
+    upsweep.table("t.arrow", {"x": with_nulls(arrow, np.ones(n, "int64"), missing)})
+    seconds = [upsweep.json(command, "t.arrow:x", "--nulls", "skip", "--threads", "1")["seconds"] for _ in range(3)]
+    assert min(seconds) > 2e-4  # 40 rows in a nanosecond
