@@ -163,12 +163,12 @@ std::string percent(double ratio) {
                    : fmt::format("{:.0f} % faster", (1 / ratio - 1) * 100);
 }
 
-/// The problem and the rung, in the width that the other columns leave.
+/// The problem and the rung, in the width that the other columns leave on a terminal, otherwise whole.
 std::string rung_text(const Change& change) {
   constexpr std::size_t kOthers = 40;
   constexpr std::size_t kMost = 40;
-  const std::size_t width = std::min(kMost, std::max<std::size_t>(terminal_width(), kOthers + 10) - kOthers);
-  return fmt::format("{:<{}}", shortened(change.problem + " " + change.rung, width - 1), width);
+  const std::size_t width = std::min(kMost, std::max(table_width(), kOthers + 10) - kOthers);
+  return in_column(change.problem + " " + change.rung, width);
 }
 
 std::string change_text(const Change& change) {

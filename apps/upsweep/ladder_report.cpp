@@ -53,17 +53,14 @@ std::string_view mark_of(const RungInfo& rung) { return kind_of(rung) == "step" 
 
 // ------------------------------------------------------------------------------------------------------------- text
 
-/// The width of a rung's id. Ids of GPU rungs are longer. On a narrow terminal, the other columns leave less.
-int id_width(const Group& group) {
-  constexpr int kOthers = 58;
-  constexpr int kNarrowest = 12;
-  const int most = std::max(kNarrowest, static_cast<int>(terminal_width()) - kOthers);
-  return std::min(group.device.empty() ? 23 : 26, most);
-}
-
-/// The rung's id in `width` columns, followed by a blank.
-std::string id_text(std::string_view id, int width) {
-  return fmt::format("{:<{}}", shortened(id, static_cast<std::size_t>(width) - 1), width);
+/// The width of the rungs' ids, with a blank. On a narrow terminal, the other columns leave less. Without a terminal, no
+/// id is shortened.
+std::size_t id_width(const Group& group) {
+  constexpr std::size_t kOthers = 58;
+  constexpr std::size_t kNarrowest = 12;
+  std::size_t width = group.device.empty() ? 23 : 26;
+  for (const Row& row : group.rows) width = std::max(width, width_of(row.rung.id) + 1);
+  return std::min(width, std::max(table_width(), kNarrowest + kOthers) - kOthers);
 }
 
 /// Whether any row has this figure.
@@ -84,18 +81,17 @@ std::string times_text(double factor) {
 }
 
 std::string row_text(const Group& group, const Row& row) {
-  const int width = id_width(group);
+  const std::size_t width = id_width(group);
   if (!is_timed(row)) {
-    return wrapped(fmt::format("  {}{}: {}", id_text(row.rung.id, width), word(row.status), row.reason),
-                   static_cast<std::size_t>(width) + 2) +
+    return wrapped(fmt::format("  {}{}: {}", in_column(row.rung.id, width), word(row.status), row.reason), width + 2) +
            "\n";
   }
   const std::string_view status = mark_of(row.rung);
   if (row.staged) {
-    return fmt::format("  {}{:>10}{:>12}{:>12}  {}\n", id_text(row.rung.id, width), duration(row.staged->total_s),
+    return fmt::format("  {}{:>10}{:>12}{:>12}  {}\n", in_column(row.rung.id, width), duration(row.staged->total_s),
                        duration(row.staged->transfer_s), duration(row.staged->kernel_s), status);
   }
-  std::string text = fmt::format("  {}{:>8}", id_text(row.rung.id, width), duration(row.median_s));
+  std::string text = fmt::format("  {}{:>8}", in_column(row.rung.id, width), duration(row.median_s));
   if (group.limit_bytes > 0) {
     const double limit = group.reads_only ? group.read_bytes_per_s : group.copy_bytes_per_s;
     const std::string of_limit = row.bytes > 0 ? fmt::format("{:.2f}", fraction(row, limit)) : "";
@@ -108,7 +104,7 @@ std::string row_text(const Group& group, const Row& row) {
 }
 
 std::string header(const Group& group) {
-  const int width = id_width(group);
+  const std::size_t width = id_width(group);
   if (any_has(group, &Row::staged)) {
     return fmt::format("  {:<{}}{:>10}{:>12}{:>12}\n", "rung", width, "total", "transfer", "kernel+sum");
   }
@@ -194,7 +190,7 @@ class Scaling {
       fewest_ = threads;
       first_s_ = seconds;
     }
-    text_ += fmt::format("  {:<22}{:>7}{}{:>8}{:>11}", text_.empty() ? shortened(name_, 21) : "", threads,
+    text_ += fmt::format("  {}{:>7}{}{:>8}{:>11}", in_column(text_.empty() ? name_ : "", 22), threads,
                          threads > machine().threads ? '*' : ' ', duration(seconds), of_limit);
     const double speedup = first_s_ / seconds;
     text_ += scales_ ? fmt::format("{:>8}{:>11.2f}", times_text(speedup), speedup * fewest_ / threads)

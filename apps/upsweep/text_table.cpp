@@ -57,6 +57,12 @@ std::string shortened(std::string_view text, std::size_t width) {
   return std::string(text.substr(0, bytes_of(text, std::max<std::size_t>(width, 1) - 1))) + "…";
 }
 
+std::string in_column(std::string_view text, std::size_t width) {
+  std::string whole = is_terminal("-") ? shortened(text, width - 1) : std::string(text);
+  whole.append(std::max(width, width_of(whole) + 1) - width_of(whole), ' ');
+  return whole;
+}
+
 std::vector<std::size_t> TextTable::natural_widths() const {
   std::vector<std::size_t> widths;
   widths.reserve(columns_.size());

@@ -23,6 +23,9 @@ std::size_t width_of(std::string_view text);
 /// The text, or its beginning and "…" if it is longer than `width` characters.
 std::string shortened(std::string_view text, std::size_t width);
 
+/// The text and at least one blank, in `width` columns. It is shortened on a terminal only.
+std::string in_column(std::string_view text, std::size_t width);
+
 /// Columns next to each other.
 class TextTable {
  public:
