@@ -456,7 +456,7 @@ int run_reporting(int argc, char** argv) {
   // A command line that cannot be parsed still determines the format of the error message.
   const bool asks_json =
       std::any_of(argv, argv + argc, [](const char* arg) { return std::string_view(arg) == "--json"; });
-  end_on_interrupt(asks_json);
+  end_on_signals(asks_json);
   try {
     return run(argc, argv, common);
   } catch (const ReportedElsewhere&) {
@@ -488,7 +488,9 @@ int main(int argc, char** argv) {
   std::signal(SIGBUS, upsweep::command::file_shrank);
   std::signal(SIGPIPE, SIG_IGN);  // write() then reports a closed pipe, and no half-written file is left
   try {
-    return upsweep::command::run_reporting(argc, argv);
+    const int status = upsweep::command::run_reporting(argc, argv);
+    if (status == upsweep::exit_code(upsweep::Code::interrupted)) upsweep::command::end_by_interrupt();
+    return status;
   } catch (const upsweep::io::ClosedPipe&) {
     return upsweep::command::kClosedPipe;
   } catch (const upsweep::Error& error) {

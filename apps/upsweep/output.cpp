@@ -58,11 +58,39 @@ void write_quietly(int fd, std::string_view text) noexcept {
   }
 }
 
+/// Ends the process by the signal's default action. Only calls functions that a signal handler may call.
+[[noreturn]] void end_by(int number) noexcept {
+  std::signal(number, SIG_DFL);
+  sigset_t only;
+  ::sigemptyset(&only);
+  ::sigaddset(&only, number);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);  // a handler of the signal blocks it
+  ::raise(number);
+  ::_exit(128 + number);
+}
+
+/// Sets a handler, unless the signal is ignored: a shell does that for commands in the background, nohup for SIGHUP.
+void handle(int number, void (*handler)(int)) noexcept {
+  struct sigaction action{};
+  ::sigaction(number, nullptr, &action);
+  if (action.sa_handler == SIG_IGN) return;
+  action = {};
+  action.sa_handler = handler;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(number, &action, nullptr);
+}
+
+void end_without_files(int number) {
+  if (::getpid() == own_process) io::remove_temporary_files();
+  end_by(number);
+}
+
 }  // namespace
 
+void end_by_interrupt() noexcept { end_by(SIGINT); }
+
 void end_interrupted() noexcept {
-  const int status = exit_code(Code::interrupted);
-  if (::getpid() != own_process) ::_exit(status);
+  if (::getpid() != own_process) ::_exit(exit_code(Code::interrupted));
   io::remove_temporary_files();
   const char* const hint = interrupt_hint;
   if (asks_json && !has_printed) {
@@ -76,21 +104,19 @@ void end_interrupted() noexcept {
       write_quietly(STDERR_FILENO, part);
     }
   }
-  ::_exit(status);
+  end_by(SIGINT);
 }
 
-void end_on_interrupt(bool json) {
+void end_on_signals(bool json) {
   asks_json = json;
   has_terminal = ::isatty(STDERR_FILENO) == 1;
   own_process = ::getpid();
-  struct sigaction before{};
-  ::sigaction(SIGINT, nullptr, &before);
-  if (before.sa_handler == SIG_IGN) return;
-  struct sigaction action{};
-  action.sa_handler = [](int) { end_interrupted(); };
-  ::sigemptyset(&action.sa_mask);
-  ::sigaction(SIGINT, &action, nullptr);
+  handle(SIGINT, [](int) { end_interrupted(); });
+  handle(SIGTERM, end_without_files);
+  handle(SIGHUP, end_without_files);
 }
+
+void end_silently_on_interrupt() noexcept { handle(SIGINT, end_without_files); }
 
 void set_interrupt_hint(const char* hint) noexcept { interrupt_hint = hint; }
 

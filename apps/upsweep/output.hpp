@@ -30,16 +30,23 @@ void keep_standard_output();
 /// its number, and messages would be written to that file.
 void hold_standard_streams() noexcept;
 
-/// From now on, Ctrl-C ends the process by end_interrupted(), unless it is ignored, as for commands in the background.
-/// `json`: the error is also written to standard output, as a JSON object, if nothing was printed there before.
-void end_on_interrupt(bool json);
+/// From now on, Ctrl-C ends the process by end_interrupted(). SIGTERM and SIGHUP also remove temporary files before they
+/// end the process. Signals that are ignored stay ignored. `json`: the error is also written to standard output, as a
+/// JSON object, if nothing was printed there before.
+void end_on_signals(bool json);
+
+/// From now on, Ctrl-C removes temporary files and ends the process, but prints nothing.
+void end_silently_on_interrupt() noexcept;
 
 /// Adds this to the message of end_interrupted(): a literal without quotes.
 void set_interrupt_hint(const char* hint) noexcept;
 
-/// Ends the process with one line on standard error and status 130. Removes temporary files. Only calls functions that
+/// Ends the process with one line on standard error, and by SIGINT. Removes temporary files. Only calls functions that
 /// a signal handler may call.
 [[noreturn]] void end_interrupted() noexcept;
+
+/// Ends the process by SIGINT, so that a shell sees status 130 and also ends its script.
+[[noreturn]] void end_by_interrupt() noexcept;
 
 /// Whether the file is a terminal. "-" is standard output.
 [[nodiscard]] bool is_terminal(const std::string& path);

@@ -3,9 +3,9 @@
 #include "ranks.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <exception>
 
+#include "output.hpp"
 #include "upsweep/mpi.hpp"
 
 namespace upsweep::command {
@@ -42,7 +42,7 @@ Ranks::Ranks(const std::string& command_line) {
     if (rank != 0) throw ReportedElsewhere{};
     throw;
   }
-  if (rank() != 0) std::signal(SIGINT, SIG_DFL);  // rank 0 prints the line about Ctrl-C
+  if (rank() != 0) end_silently_on_interrupt();  // rank 0 prints the line about Ctrl-C
 }
 
 Ranks::~Ranks() {

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import random
 import select
 import signal
 import struct
@@ -120,7 +121,7 @@ def test_ctrl_c_ends_with_one_line_and_no_file(upsweep, existing):
     wait_for_output(process, upsweep.folder)
     process.send_signal(signal.SIGINT)
     output, said = process.communicate(timeout=600)
-    assert (process.returncode, output, said) == (130, b"", b"upsweep: interrupted\n")
+    assert (process.returncode, output, said) == (-signal.SIGINT, b"", b"upsweep: interrupted\n")
     assert set(upsweep.files()) == {"in.npy"} | ({"out.npy"} if existing else set())
     assert not existing or (upsweep.folder / "out.npy").read_bytes() == b"was here before"
 
@@ -131,35 +132,79 @@ def test_ctrl_c_as_json(upsweep):
     process.send_signal(signal.SIGINT)
     output, said = process.communicate(timeout=600)
     error = {"code": "interrupted", "message": "interrupted", "index": None}
-    assert (process.returncode, said, conftest.only_object(output)) == (130, b"", {"error": error})
+    assert (process.returncode, said, conftest.only_object(output)) == (-signal.SIGINT, b"", {"error": error})
 
 
-def test_ctrl_c_in_the_background_is_ignored(upsweep):
-    ignoring = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_is_ignored_stays_ignored(upsweep, sent):
+    """Shells do that with Ctrl-C for commands in the background, and nohup with SIGHUP."""
+    ignoring = {"preexec_fn": lambda: signal.signal(sent, signal.SIG_IGN)}
     process = writing(upsweep, "-o", "out.npy", stdout=subprocess.PIPE, stderr=subprocess.PIPE, **ignoring)
     wait_for_output(process, upsweep.folder)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     process.communicate((upsweep.folder / "in.npy").read_bytes()[17 * CHUNK :], timeout=600)
     assert process.returncode == 0 and upsweep.load("out.npy")[-1] == 3 * CHUNK
 
 
-def test_ctrl_c_where_files_need_a_name(upsweep):
-    """Temporary files have a name without /proc, as without O_TMPFILE. LD_ORIGIN_PATH says where libraries are."""
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_end_without_a_line(upsweep, sent):
+    process = writing(upsweep, "-o", "out.npy", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for_output(process, upsweep.folder)
+    process.send_signal(sent)
+    output, said = process.communicate(timeout=600)
+    assert (process.returncode, output, said) == (-sent, b"", b"")
+    assert set(upsweep.files()) == {"in.npy"}
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_where_files_need_a_name(upsweep, sent):
+    """Without /proc, as without O_TMPFILE, temporary files have a name. LD_ORIGIN_PATH replaces what /proc says of libraries."""
     unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
-    script = """
+    script = f"""
         mount -t tmpfs -o size=1k tmpfs /proc 2>/dev/null || exit 99
         mkfifo in; trap '' INT
         (trap - INT; exec env LD_ORIGIN_PATH="$(dirname "$U")" "$U" scan - -o out.npy < in) & child=$!
         exec 3> in; head -c 35000000 in.npy >&3
         for i in $(seq 600); do ls -A | grep -q upsweep- && break; sleep 0.1; done
-        ls -A | grep -c 'upsweep-'; kill -INT $child; wait $child; echo "status $?"; ls -A
+        ls -A | grep -c 'upsweep-'; kill -{int(sent)} $child; wait $child; echo "status $?"; ls -A
     """
     upsweep.save("in.npy", np.ones(3 * CHUNK, "int64"))
     done = upsweep.run_other([*unshare, "bash", "-c", script], preexec_fn=heeding)
     if done.returncode == 99 or b"unshare failed" in done.stderr:
         pytest.skip("no file system may be mounted here")
-    assert done.stdout.decode().split("\n")[:2] == ["1", "status 130"], done
+    assert done.stdout.decode().split("\n")[:2] == ["1", f"status {128 + sent}"], done
     assert sorted(done.stdout.decode().split()[3:]) == ["in", "in.npy"], done
+
+
+@pytest.mark.parametrize("command", ["scan -", "subset-sum long.txt --target 1000000003"])
+def test_ctrl_c_ends_a_loop_of_a_shell(upsweep, command):
+    """A shell ends its loop only if the command died by the signal."""
+    upsweep.write("long.txt", "".join(f"{one}\n" for one in [*random.Random(12).sample(range(4, 800_000, 4), 20_000), 1]))
+    ours, theirs = pty.openpty()
+    script = f'for i in 1 2 3; do echo "run $i"; "$U" {command}; echo "status $?"; done'
+    shell = subprocess.Popen(
+        ["bash", "-c", script],
+        cwd=upsweep.folder,
+        env={**os.environ, "U": conftest.COMMAND},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: (heeding(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)),
+    )
+    os.close(theirs)
+    time.sleep(3)
+    os.write(ours, b"\x03")
+    text = b""
+    while select.select([ours], [], [], 20)[0]:
+        try:
+            text += os.read(ours, 1 << 16)
+        except OSError:  # how a terminal ends
+            break
+    shell.kill()
+    os.close(ours)
+    assert shell.wait(600) == -signal.SIGINT, text
+    assert text.count(b"run ") == 1 and b"status" not in text and text.count(b"upsweep: interrupted") == 1, text
 
 
 def test_ctrl_c_in_a_measurement_says_how_to_resume(upsweep):
@@ -171,7 +216,7 @@ def test_ctrl_c_in_a_measurement_says_how_to_resume(upsweep):
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=600)[1]
-    assert (process.returncode, said) == (130, b"upsweep: interrupted; run the same command again to resume\n")
+    assert (process.returncode, said) == (-signal.SIGINT, b"upsweep: interrupted; run the same command again to resume\n")
     assert "results.json" not in upsweep.files()
 
 
@@ -181,7 +226,7 @@ def test_ctrl_c_on_a_terminal_erases_the_progress(upsweep):
     os.close(theirs)
     wait_for_output(process, upsweep.folder)
     process.send_signal(signal.SIGINT)
-    assert process.wait(600) == 130
+    assert process.wait(600) == -signal.SIGINT
     process.stdin.close()
     assert os.read(ours, 4096).endswith(b"\r\x1b[Kupsweep: interrupted\r\n")
     os.close(ours)
@@ -318,6 +363,15 @@ def test_comparisons_fit_the_terminal(upsweep, columns):
     text = shown(upsweep, "bench", "--compare", "before.json", "after.json", columns=columns)
     assert "…" in text and "slower" in text
     assert max(map(len, text.splitlines())) <= columns, text
+    whole = upsweep.text("bench", "--compare", "before.json", "after.json")
+    assert "…" not in whole and "_with_a_long_name_that_does_not_fit " in whole
+
+
+@pytest.mark.parametrize("threads", ["1", "1,2"])
+def test_ladders_on_a_pipe_are_whole(upsweep, threads):
+    text = upsweep.text("ladder", "subset-sum", "--sizes", "2^5", "--threads", threads, "--quiet")
+    ids = {row["rung"] for row in upsweep.json("ladder", "subset-sum", "--sizes", "2^5", "--quiet")["rows"]}
+    assert "…" not in text and ids <= set(text.split()), text
 
 
 def test_labels_of_items_fit_the_terminal(upsweep, arrow):
