@@ -25,8 +25,8 @@ void merge(Operator op, dynamic::Carry& left, dynamic::Carry& right) {
 }  // namespace
 
 std::unique_ptr<io::ColumnReader> open_input(const Common& common, const std::string& input, const std::string& nulls) {
-  if (!nulls.empty() && nulls != "skip" && nulls != "refuse") {
-    refuse("--nulls '{}' is neither skip nor refuse", printable(nulls));
+  if (nulls != "skip" && nulls != "refuse") {
+    refuse("--nulls '{}' is not one of skip, refuse", printable(nulls));
   }
   auto reader = io::open_column(input, common.threads, nulls == "skip" ? io::Nulls::given : io::Nulls::refused);
   reader->set_null_advice("--nulls skip leaves out NULL elements");

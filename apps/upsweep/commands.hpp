@@ -35,7 +35,7 @@ struct ScanOptions {
   std::optional<std::string> init;
   std::string dtype;
   std::string overflow;
-  std::string nulls;
+  std::string nulls = "refuse";
   std::string device_memory;  ///< "": the default
   std::optional<std::string> output;
   bool one_file = false;  ///< with --mpi
@@ -46,7 +46,7 @@ struct ReduceOptions {
   std::vector<std::string> files;  ///< from --mpi, instead of the input
   std::string op = "add";
   std::string dtype;
-  std::string nulls;
+  std::string nulls = "refuse";
   std::string device_memory;  ///< "": the default
 };
 

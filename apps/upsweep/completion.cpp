@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "description.hpp"
@@ -35,6 +36,11 @@ std::vector<std::string> words_of(const std::vector<CommandText>& all, const Com
   return words;
 }
 
+/// Whether words may be repeated: otherwise a command that already has one of them takes no more.
+bool repeats(const CommandText& command) {
+  return std::ranges::any_of(command.arguments, [](const OptionText& one) { return one.most > 1; });
+}
+
 bool takes_files(const CommandText& command) {
   for (const OptionText& argument : command.arguments) {
     if (argument.takes == Takes::files) return true;
@@ -46,9 +52,11 @@ bool takes_files(const CommandText& command) {
 
 constexpr std::string_view kBash = R"(# bash completion of upsweep, written by: upsweep completion bash
 _upsweep() {{
-  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command= word options words
+  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command= word options words once=
+  local -a after
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    [[ $word == -* ]] || {{ command=$word; break; }}
+    [[ -n $command ]] && after+=("$word")
+    [[ -n $command || $word == -* ]] || command=$word
   done
   if [[ $current == = ]]; then
     current=
@@ -64,6 +72,9 @@ _upsweep() {{
     words=$options
   elif [[ -n $words ]]; then
     compopt +o bashdefault +o default
+    for word in ${{once:+"${{after[@]}}"}}; do
+      [[ " $words " != *" $word "* ]] || words=
+    done
   fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
@@ -100,8 +111,9 @@ std::string bash_script(const std::vector<CommandText>& all) {
       for (const std::string& one : option.names) patterns.push_back(name + one);
       values += fmt::format("    {}) {} ;;\n", fmt::join(patterns, " | "), bash_action(option));
     }
-    commands += fmt::format("    {}) options={} words={} ;;\n", in_shell(name), in_shell(joined(options)),
-                            in_shell(joined(words_of(all, command))));
+    commands +=
+        fmt::format("    {}) options={} words={} {};;\n", in_shell(name), in_shell(joined(options)),
+                    in_shell(joined(words_of(all, command))), name.empty() || repeats(command) ? "" : "once=yes ");
   }
   return fmt::format(kBash, values, commands);
 }
@@ -142,7 +154,7 @@ std::string zsh_arguments(const CommandText& command) {
   }
   for (std::size_t i = 0; i < command.arguments.size(); ++i) {
     const OptionText& argument = command.arguments[i];
-    const std::string place = i + 1 < command.arguments.size() ? std::to_string(i + 1) : "*";
+    const std::string place = argument.most > 1 ? "*" : std::to_string(i + 1);
     text += " \\\n        " + in_shell(fmt::format("{}:{}:{}", place, argument.names[0], zsh_action(argument)));
   }
   return text;
@@ -190,6 +202,14 @@ function __upsweep_command -d 'whether the command line has this command'
     end
     test -z "$argv[1]"
 end
+function __upsweep_has -d 'whether one of these words follows the command'
+    for word in (commandline -opc)[3..]
+        if contains -- $word $argv
+            return
+        end
+    end
+    return 1
+end
 complete -c upsweep -f
 )";
 
@@ -217,7 +237,11 @@ std::string fish_script(const std::vector<CommandText>& all) {
     }
     if (takes_files(command)) text += start + " -F\n";
     const std::vector<std::string> words = is_program ? std::vector<std::string>() : words_of(all, command);
-    if (!words.empty()) text += start + " -a " + in_fish(joined(words)) + "\n";
+    if (words.empty()) continue;
+    const std::string list = joined(words);
+    const std::string more = repeats(command) ? "" : fmt::format("; and not __upsweep_has {}", list);
+    text +=
+        fmt::format("complete -c upsweep -n \"__upsweep_command '{}'{}\" -a {}\n", command.name, more, in_fish(list));
   }
   return text;
 }

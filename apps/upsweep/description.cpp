@@ -60,6 +60,8 @@ OptionText text_of(const CLI::App& command, const CLI::Option& option) {
     for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
     if (option.get_expected_max() == 0) return text;
   }
+  text.fewest = std::max(1, option.get_items_expected_min());
+  text.most = std::max(1, option.get_items_expected_max());
   text.words = words_of(command, text.names.back());
   text.takes = !text.words.empty()                  ? Takes::words
                : takes_files(text.names.back())     ? Takes::files

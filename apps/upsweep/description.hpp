@@ -18,6 +18,8 @@ struct OptionText {
   Takes takes = Takes::nothing;
   std::vector<std::string> words;  ///< if it takes one of these
   bool required = false;           ///< of an argument
+  int fewest = 1;                  ///< values that it takes at once, if it takes any
+  int most = 1;
 };
 
 struct CommandText {

@@ -53,8 +53,8 @@ std::string_view mark_of(const RungInfo& rung) { return kind_of(rung) == "step" 
 
 // ------------------------------------------------------------------------------------------------------------- text
 
-/// The width of the rungs' ids, with a blank. On a narrow terminal, the other columns leave less. Without a terminal, no
-/// id is shortened.
+/// The width of the rungs' ids, with a blank. On a narrow terminal, the other columns leave less. Without a terminal,
+/// no id is shortened.
 std::size_t id_width(const Group& group) {
   constexpr std::size_t kOthers = 58;
   constexpr std::size_t kNarrowest = 12;

@@ -35,23 +35,29 @@ std::string roff(std::string_view text) {
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
 
-/// The placeholder of the value.
-std::string value_of(const OptionText& option) {
+/// The placeholders of the values, with "..." if there may be more of them.
+std::string values_of(const OptionText& option, std::string_view placeholder) {
+  std::string text = italic(placeholder);
+  for (int i = 1; i < option.fewest; ++i) text += " " + italic(placeholder);
+  return option.most > option.fewest ? text + " ..." : text;
+}
+
+std::string values_of(const OptionText& option) {
   switch (option.takes) {
     case Takes::nothing:
       return "";
     case Takes::files:
-      return italic("FILE");
+      return values_of(option, "FILE");
     case Takes::folder:
-      return italic("FOLDER");
+      return values_of(option, "FOLDER");
     default:
-      return italic("VALUE");
+      return values_of(option, "VALUE");
   }
 }
 
 bool is_same(const OptionText& a, const OptionText& b) { return a.names == b.names && a.help == b.help; }
 
-/// The options that many commands have.
+/// The options that many commands have, and those of the program.
 std::vector<OptionText> common_options(const std::vector<CommandText>& all) {
   std::vector<OptionText> common;
   for (const CommandText& command : all) {
@@ -63,6 +69,11 @@ std::vector<OptionText> common_options(const std::vector<CommandText>& all) {
       if (is_new && std::ranges::count_if(all, has) >= kCommon) common.push_back(option);
     }
   }
+  for (const OptionText& option : all.front().options) {
+    if (std::ranges::none_of(common, [&](const OptionText& one) { return is_same(one, option); })) {
+      common.push_back(option);
+    }
+  }
   return common;
 }
 
@@ -72,7 +83,7 @@ std::string options_text(const std::vector<OptionText>& options) {
     std::vector<std::string> names;
     names.reserve(option.names.size());
     for (const std::string& name : option.names) names.push_back(bold(name));
-    const std::string value = value_of(option);
+    const std::string value = values_of(option);
     text +=
         fmt::format(".TP\n{}{}{}\n{}\n", fmt::join(names, ", "), value.empty() ? "" : " ", value, roff(option.help));
   }
@@ -82,7 +93,7 @@ std::string options_text(const std::vector<OptionText>& options) {
 std::string arguments_text(const std::vector<OptionText>& arguments) {
   std::string text;
   for (const OptionText& argument : arguments) {
-    text += fmt::format(".TP\n{}\n{}\n", italic(argument.names[0]), roff(argument.help));
+    text += fmt::format(".TP\n{}\n{}\n", values_of(argument, argument.names[0]), roff(argument.help));
   }
   return text;
 }
@@ -90,8 +101,8 @@ std::string arguments_text(const std::vector<OptionText>& arguments) {
 std::string command_text(const CommandText& command, const std::vector<OptionText>& common) {
   std::string text = fmt::format(".SS {}", bold("upsweep " + command.name));
   for (const OptionText& argument : command.arguments) {
-    text +=
-        fmt::format("{}{}{}", argument.required ? " " : " [", italic(argument.names[0]), argument.required ? "" : "]");
+    text += fmt::format("{}{}{}", argument.required ? " " : " [", values_of(argument, argument.names[0]),
+                        argument.required ? "" : "]");
   }
   text += fmt::format("\n{}.\n{}", roff(command.help), arguments_text(command.arguments));
   std::vector<OptionText> own;
@@ -127,7 +138,7 @@ the request is bad, such as an unknown option or column
 the system refused, such as a missing file or a full disk
 .TP
 .B 4
-no device
+\-\-device cuda was requested, but the machine has no CUDA device
 .TP
 .B 130
 interrupted by Ctrl\-C

@@ -30,9 +30,9 @@ void keep_standard_output();
 /// its number, and messages would be written to that file.
 void hold_standard_streams() noexcept;
 
-/// From now on, Ctrl-C ends the process by end_interrupted(). SIGTERM and SIGHUP also remove temporary files before they
-/// end the process. Signals that are ignored stay ignored. `json`: the error is also written to standard output, as a
-/// JSON object, if nothing was printed there before.
+/// From now on, Ctrl-C ends the process by end_interrupted(). SIGTERM and SIGHUP also remove temporary files before
+/// they end the process. Signals that are ignored stay ignored. `json`: the error is also written to standard output,
+/// as a JSON object, if nothing was printed there before.
 void end_on_signals(bool json);
 
 /// From now on, Ctrl-C removes temporary files and ends the process, but prints nothing.

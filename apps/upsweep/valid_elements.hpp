@@ -15,7 +15,8 @@ struct ValidChunk {
   const void* data = nullptr;  ///< has the alignment of the column's type
   std::int64_t count = 0;      ///< 0 only at the end
   std::int64_t nulls = 0;      ///< NULL rows that were read for this chunk
-  /// For each element, its row, counted from the first row after the element before this chunk. Empty if no row is NULL.
+  /// For each element, its row, counted from the first row after the element before this chunk. Empty if no row is
+  /// NULL.
   std::span<const std::int64_t> rows = {};
 
   /// The row of an element.

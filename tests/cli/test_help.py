@@ -184,9 +184,15 @@ def test_completion(shell_folder, complete):
     assert offered("scan", "--op", "") >= {"add", "mul", "min", "max", "and", "or", "xor"}
     assert "argmax" not in offered("scan", "--op", "") and "argmax" in offered("segment", "--op", "")
     assert offered("scan", "in.npy", "--nulls", "") >= {"skip", "refuse"}
-    assert offered("scan", "--dev") >= {"--device", "--device-memory"} or complete is complete_in_zsh
-    assert offered("ladder", "") >= {"scan", "offsets", "subset-sum"}
+    assert offered("scan", "--dev") >= {"--device", "--device-memory"}
+    problems = {"pack", "broadcast", "filtered-sum"}  # zsh also shows the help of options, which names other problems
+    assert offered("ladder", "") >= problems
+    assert offered("ladder", "--threads", "1", "") >= problems
+    assert not offered("ladder", "scan", "") & problems  # it takes one problem
+    assert offered("bench", "scan", "") >= problems  # it takes several
     assert offered("completion", "") >= {"bash", "zsh", "fish"}
+    assert not offered("completion", "bash", "") & {"zsh", "fish"}
+    assert offered("help", "") >= set(COMMANDS) and not offered("help", "scan", "") & set(COMMANDS) - {"scan", "help"}
 
 
 @pytest.mark.parametrize("complete", [complete_in_zsh, complete_in_fish])
@@ -225,6 +231,9 @@ def test_the_manual_page(upsweep):
     done = upsweep.run_other(["man", "-l", "--warnings", page], env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
     assert done.stderr == b"", done
     text = done.stdout.decode()
+    assert "-V, --version" in text and "--device cuda was requested, but" in text
+    assert "upsweep bench [PROBLEM ...]" in text and "upsweep ladder [PROBLEM]\n" in text
+    assert "--mpi FILE ...\n" in text and "--compare FILE FILE\n" in text and "--op VALUE\n" in text
     for command in COMMANDS:
         assert f"upsweep {command}" in text
         for option in re.findall(r"^  ((?:-\w,)?--[\w-]+)", upsweep.text(command, "--help"), re.MULTILINE):

@@ -117,6 +117,32 @@ def test_decimals_and_dates(upsweep, arrow):
     assert out == [None, *[datetime.date(2020, 2, 29)] * 4]  # no day precedes the first row
 
 
+def test_rows_before_the_first_date_or_decimal(upsweep, arrow):
+    """As row 0 of an exclusive scan: minima and maxima have no value there, sums are 0, and --init comes first."""
+    columns = {
+        "price": arrow.array([None, decimal.Decimal("1.25")], arrow.decimal128(9, 2)),
+        "day": arrow.array([None, datetime.date(2020, 2, 29)]),
+    }
+    upsweep.table("t.parquet", columns)
+    import pyarrow.parquet
+
+    def rows(column, *options):
+        first = []
+        for shape in ([], ["--exclusive"]):
+            upsweep.ok("scan", f"t.parquet:{column}", *options, *shape, "--nulls", "skip", "-o", "out.parquet")
+            first.append(pyarrow.parquet.read_table(upsweep.folder / "out.parquet")[column][0].as_py())
+        assert first[0] == first[1]
+        return first[0]
+
+    for op in ("min", "max"):
+        assert rows("price", "--op", op) is None and rows("day", "--op", op) is None
+        limits = np.iinfo("int64")
+        npy = upsweep.npy("scan", "t.parquet:price", "--op", op, "--nulls", "skip")
+        assert npy[0] == (limits.max if op == "min" else limits.min)
+    assert rows("price") == 0
+    assert rows("price", "--op", "max", "--init", "-5.5") == decimal.Decimal("-5.50")
+
+
 def test_only_nulls(upsweep, arrow):
     upsweep.table("t.parquet", {"x": arrow.nulls(3, arrow.int32())})
     assert upsweep.npy("scan", "t.parquet:x", "--nulls", "skip").tolist() == [0, 0, 0]
@@ -171,10 +197,11 @@ def test_the_message_about_a_null_names_the_option(upsweep, arrow, command, opti
 
 
 @pytest.mark.parametrize("command", ["scan", "reduce"])
-def test_other_values_of_the_option(upsweep, command):
+@pytest.mark.parametrize("value", ["ignore", "", "SKIP"])
+def test_other_values_of_the_option(upsweep, command, value):
     upsweep.save("x.npy", [1, 2], "int32")
-    error = upsweep.fails("invalid_argument", command, "x.npy", "--nulls", "ignore")
-    assert error["message"] == "--nulls 'ignore' is neither skip nor refuse"
+    error = upsweep.fails("invalid_argument", command, "x.npy", "--nulls", value)
+    assert error["message"] == f"--nulls '{value}' is not one of skip, refuse"
     assert upsweep.json(command, "x.npy", "--nulls", "skip")["nulls"] == 0  # .npy has no NULL
     assert "nulls" not in upsweep.json(command, "x.npy")
 
