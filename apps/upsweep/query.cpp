@@ -96,12 +96,14 @@ void print_as_json(const Answer& answer) {
 /// Prints columns next to each other, numbers right-aligned. Returns whether something was shortened.
 bool print_as_text(const Answer& answer) {
   std::vector<TextTable::Column> columns;
+  columns.reserve(answer.columns.size());
   for (const Field& column : answer.columns) {
     columns.push_back({printable(column.name), column.kind == ValueKind::text});
   }
   TextTable table(columns);
   for (const auto& row : answer.rows) {
     std::vector<std::string> line;
+    line.reserve(row.size());
     for (std::size_t c = 0; c < row.size(); ++c) line.push_back(printable(text(answer.columns[c], row[c])));
     table.add(std::move(line));
   }

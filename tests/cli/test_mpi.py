@@ -321,8 +321,10 @@ def test_a_build_without_mpi_says_so(upsweep, parts):
 
 @with_mpi
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_leaves_no_file(upsweep, parts, sent):
-    """The file of all ranks has a temporary name, which mpirun's SIGTERM must not leave."""
+def test_a_signal_leaves_no_file(upsweep, parts, monkeypatch, sent):
+    """The file of all ranks has a temporary name, which mpirun's SIGTERM must not leave. mpirun sends SIGKILL a second later. On a
+    busy machine that may be before a rank runs again, so it waits longer here."""
+    monkeypatch.setenv("OMPI_MCA_odls_base_sigkill_timeout", "300")
     files, _ = parts
     os.mkfifo(upsweep.folder / "never.npy")  # rank 1 waits for a writer
     before = set(upsweep.files())
