@@ -190,7 +190,7 @@ class Scaling {
       fewest_ = threads;
       first_s_ = seconds;
     }
-    text_ += fmt::format("  {}{:>7}{}{:>8}{:>11}", in_column(text_.empty() ? name_ : "", 22), threads,
+    text_ += fmt::format("  {}{:>6}{}{:>8}{:>11}", in_column(text_.empty() ? name_ : "", 23), threads,
                          threads > machine().threads ? '*' : ' ', duration(seconds), of_limit);
     const double speedup = first_s_ / seconds;
     text_ += scales_ ? fmt::format("{:>8}{:>11.2f}", times_text(speedup), speedup * fewest_ / threads)
