@@ -4,7 +4,7 @@
 #
 # PARTS=segmented,scan builds and includes only the tests whose names contain one of these words. Without `cli` it
 # includes none of the command's tests. The result is little larger than the libraries' 40 MB. BUNDLE_IO=1 adds Arrow,
-# and with it Parquet, Arrow IPC and CSV: 52 MB. BUNDLE_CMAKE holds more arguments of cmake.
+# and with it Parquet, Arrow IPC and CSV: 52 MB.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -23,8 +23,7 @@ fail() {
 
 # ---- build
 [ ! -d $build.away ] || { rm -rf $build && mv $build.away $build; } # if the test at the end was interrupted
-# shellcheck disable=SC2086 # several arguments
-cmake --preset bundle -DUPSWEEP_ARROW=$with_arrow ${BUNDLE_CMAKE:-}
+cmake --preset bundle -DUPSWEEP_ARROW=$with_arrow
 is_wanted() { [ -z "$parts" ] || [[ $1 =~ ${parts//,/|} ]]; }
 wanted_tests() {
   ninja -C $build -t targets all | sed -n 's|^tests/test_\([a-z0-9_]*\): .*|\1|p' | while IFS= read -r test; do
