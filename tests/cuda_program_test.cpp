@@ -94,7 +94,9 @@ TEST_F(GpuTest, IsMadeWhileAnotherThreadCapturesAGraph) {
   std::thread([&] {
     try {
       double seconds = 0;
-      (void)gpu::program_of(std::string(kSource) + "// not made before", 0, seconds);
+      std::string source(kSource);
+      source += "// not made before";
+      (void)gpu::program_of(source, 0, seconds);
       gpu::Staging staging;
       (void)staging.host_array(0, std::int64_t{5} << 20);
     } catch (const Error& error) {
