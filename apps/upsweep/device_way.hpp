@@ -41,7 +41,7 @@ struct DeviceChoice {
 /// Less than a gigabyte is processed on the CPU. (Large outputs are also written on the CPU: with a GPU the data passes
 /// host memory six times, on the CPU twice.)
 DeviceChoice choose_device(const Common& common, std::int64_t bytes);
-/// The same choice for known rates.
+/// Chooses the device as choose_device() does, for known rates.
 DeviceChoice choose_by_rates(const MemoryRates& host, const gpu::LinkRates& link);
 /// Returns the options with the chosen device. Reports the reason on a terminal.
 Common with_device(const Common& common, std::int64_t bytes);

@@ -72,7 +72,7 @@ class ListColumns {
 
   /// Reads the next lists; returns false at the end. Throws unequal_lengths if one column ends before another.
   bool next();
-  /// The same number of lists of each column.
+  /// The batches of lists, one per column. All of them have an equal number of lists.
   [[nodiscard]] const std::vector<io::ListBatch>& batches() const { return batches_; }
 
  private:

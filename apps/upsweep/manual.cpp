@@ -55,24 +55,22 @@ std::string values_of(const OptionText& option) {
   }
 }
 
-bool is_same(const OptionText& a, const OptionText& b) { return a.names == b.names && a.help == b.help; }
+bool contains(const std::vector<OptionText>& options, const OptionText& option) {
+  return std::ranges::any_of(
+      options, [&](const OptionText& one) { return one.names == option.names && one.help == option.help; });
+}
 
 /// The options that many commands have, and those of the program.
 std::vector<OptionText> common_options(const std::vector<CommandText>& all) {
   std::vector<OptionText> common;
   for (const CommandText& command : all) {
     for (const OptionText& option : command.options) {
-      const auto has = [&](const CommandText& other) {
-        return std::ranges::any_of(other.options, [&](const OptionText& one) { return is_same(one, option); });
-      };
-      const bool is_new = std::ranges::none_of(common, [&](const OptionText& one) { return is_same(one, option); });
-      if (is_new && std::ranges::count_if(all, has) >= kCommon) common.push_back(option);
+      const auto has = [&](const CommandText& other) { return contains(other.options, option); };
+      if (!contains(common, option) && std::ranges::count_if(all, has) >= kCommon) common.push_back(option);
     }
   }
   for (const OptionText& option : all.front().options) {
-    if (std::ranges::none_of(common, [&](const OptionText& one) { return is_same(one, option); })) {
-      common.push_back(option);
-    }
+    if (!contains(common, option)) common.push_back(option);
   }
   return common;
 }
@@ -107,8 +105,7 @@ std::string command_text(const CommandText& command, const std::vector<OptionTex
   text += fmt::format("\n{}.\n{}", roff(command.help), arguments_text(command.arguments));
   std::vector<OptionText> own;
   for (const OptionText& option : command.options) {
-    if (std::ranges::none_of(common, [&](const OptionText& one) { return is_same(one, option); }))
-      own.push_back(option);
+    if (!contains(common, option)) own.push_back(option);
   }
   text += options_text(own) + ".PP\nExamples:\n";
   for (const Example& example : examples_of(command.name)) {

@@ -19,6 +19,7 @@
 #include "io/result_writer.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
+#include "text_table.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
@@ -309,25 +310,13 @@ Write write_to(io::ResultWriter* writer) {
 
 /// The first and the last outputs, with the numbers of their rows.
 std::string table_of(const Ends& ends, const std::string& op, Type type, const io::ColumnInfo& info) {
-  struct Line {
-    std::string row;
-    std::string value;
-  };
   const std::int64_t count = ends.count();
-  std::vector<Line> lines{{"row", "running " + (op == "add" ? "sum" : op)}};
-  for (std::int64_t i = 0; i < ends.shown(); ++i) lines.push_back({grouped(i), to_text(ends.first(i), type, info)});
+  TextTable table({{"row"}, {"running " + (op == "add" ? "sum" : op)}});
+  for (std::int64_t i = 0; i < ends.shown(); ++i) table.add({grouped(i), to_text(ends.first(i), type, info)});
   const std::int64_t last = std::max(count - ends.shown(), ends.shown());  // the first row of the last ones
-  if (last > ends.shown()) lines.push_back({"...", "..."});
-  for (std::int64_t i = last; i < count; ++i) lines.push_back({grouped(i), to_text(ends.last(count - i), type, info)});
-  std::size_t rows = 0;
-  std::size_t values = 0;
-  for (const Line& line : lines) {
-    rows = std::max(rows, line.row.size());
-    values = std::max(values, line.value.size());
-  }
-  std::string text;
-  for (const Line& line : lines) text += fmt::format("{:>{}}  {:>{}}\n", line.row, rows, line.value, values);
-  return text;
+  if (last > ends.shown()) table.add({"...", "..."});
+  for (std::int64_t i = last; i < count; ++i) table.add({grouped(i), to_text(ends.last(count - i), type, info)});
+  return table.text();
 }
 
 void report(const Common& common, const ScanOptions& options, const Scanned& scanned, Type type,

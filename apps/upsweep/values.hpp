@@ -47,7 +47,7 @@ std::string to_text(const void* element, Type type, const io::ColumnInfo& meanin
 
 /// The name of the type in JSON: "float64", or "bool".
 std::string_view type_word(Type type, const io::ColumnInfo& meaning);
-/// The same name, or "decimal, scale 2" if the elements are scaled.
+/// The name of the type, or "decimal, scale 2" if the elements are scaled.
 std::string type_text(Type type, const io::ColumnInfo& meaning);
 
 /// Describes the stored number if it differs from the printed one: "scaled by 100: 1700 means 17.00",
