@@ -129,13 +129,13 @@ def paragraphs(lines: list[tuple[int, str]]) -> list[Text]:
 
     for number, raw in lines:
         line = raw.strip()
-        if re.match(r"(```|~~~|:::)", line) or re.match(r"[@\\](end)?(code|verbatim|dot)", line):
-            fence = not fence if not line.startswith(":::") else fence
+        if re.match(r"(```|~~~)", line) or re.match(r"[@\\](end)?(code|verbatim|dot)", line):
+            fence = not fence
             end()
             continue
         if fence:
             continue
-        if not line or re.fullmatch(r"[-=~^*#/ ]+", line) or re.match(r"(SPDX|NOLINT|clang-format|shellcheck|\.\. )", line):
+        if not line or re.fullmatch(r"[-=~^*#/ ]+", line) or re.match(r"(:::|SPDX|NOLINT|clang-format|shellcheck|\.\. )", line):
             end()
             continue
         if line.startswith("|"):
