@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli.cmake: the tests of the command, one CTest entry per file in tests/cli.
 if(NOT UPSWEEP_SANITIZER)
-  add_library(few_threads MODULE few_threads.cpp)  # loaded before the command by test_threads.py
-  target_link_libraries(few_threads PRIVATE ${CMAKE_DL_LIBS})
-  upsweep_warnings(few_threads)
-  set(UPSWEEP_FEW_THREADS "UPSWEEP_FEW_THREADS=$<TARGET_FILE:few_threads>")
+  set(UPSWEEP_PRELOADED "")
+  foreach(name IN ITEMS few_threads quick_clock)  # loaded before the command by test_threads.py and test_terminal.py
+    add_library(${name} MODULE ${name}.cpp)
+    target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
+    upsweep_warnings(${name})
+    string(TOUPPER ${name} variable)
+    list(APPEND UPSWEEP_PRELOADED "UPSWEEP_${variable}=$<TARGET_FILE:${name}>")
+  endforeach()
 endif()
 set(UPSWEEP_MPIEXEC "")
 if(UPSWEEP_BUILD_MPI)
@@ -12,7 +16,7 @@ if(UPSWEEP_BUILD_MPI)
 endif()
 foreach(name IN ITEMS scan reduce offsets segment select pack files csv help messages nulls query query_random spill subset_sum ladder guest bench streams terminal threads device mpi)
   upsweep_script_test(cli_${name} LABELS cli
-    COMMAND ${CMAKE_COMMAND} -E env UPSWEEP_COMMAND=$<TARGET_FILE:upsweep_command> ${UPSWEEP_FEW_THREADS} ${UPSWEEP_MPIEXEC}
+    COMMAND ${CMAKE_COMMAND} -E env UPSWEEP_COMMAND=$<TARGET_FILE:upsweep_command> ${UPSWEEP_PRELOADED} ${UPSWEEP_MPIEXEC}
             CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER}
             ${upsweep_test_python} ${CMAKE_CURRENT_LIST_DIR}/run_pytest.py ${CMAKE_CURRENT_LIST_DIR}/cli/test_${name}.py)
 endforeach()
