@@ -1915,7 +1915,7 @@ TEST_F(JoinedTest, ColumnsAreMatchedByName) {
   EXPECT_EQ(numbers<std::int64_t>(*both, "X"), (Optionals<std::int64_t>{2, 4}));
   expect_error(Code::invalid_argument, "column 'xy' could be 'Xy' or 'xY'",
                [&] { join({"Xy,xY\n1,2\n", "xy,a\n1,2\n"}); });
-  expect_error(Code::invalid_argument, "has none of the columns of " + path("0.csv"),
+  expect_error(Code::invalid_argument, "shares no column with " + path("0.csv"),
                [&] { join({"x,y\n1,2\n", "a,b\n1,2\n"}); });
 }
 

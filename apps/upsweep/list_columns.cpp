@@ -83,8 +83,11 @@ void rethrow_for_lists(const Error& error, const std::string& name, std::int64_t
   if (error.index() == kNoIndex) throw error;
   if (first_list == 0) throw Error(error.code(), fmt::format("{}: {}", name, error.what()), error.index());
   const std::int64_t list = first_list + error.index();
-  throw Error(error.code(),
-              fmt::format("{}: list {} decreases or ends outside its content; write the file again", name, list), list);
+  throw Error(
+      error.code(),
+      fmt::format("{}: the offsets of list {} decrease or exceed its content; the file is damaged, write it again",
+                  name, list),
+      list);
 }
 
 // ----------------------------------------------------------------------------------------------------------- columns

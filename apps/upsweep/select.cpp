@@ -43,11 +43,13 @@ void require_no_null_elements(const io::ListBatch& mask, const std::string& name
       for (std::int64_t j = bounds.start(i); j < bounds.stop(i); ++j) {
         if (mask.valid[j]) continue;
         const std::int64_t list = mask.first_list + i;
-        throw Error(Code::null_value,
-                    fmt::format("{}: list {} has a NULL element, which neither keeps nor removes an element; fill in "
-                                "missing values first",
-                                name, list),
-                    list);
+        throw Error(
+            Code::null_value,
+            fmt::format(
+                "{}: the mask's list {} has a NULL, so it is unknown whether its element is kept; replace missing "
+                "values first",
+                name, list),
+            list);
       }
     }
   });

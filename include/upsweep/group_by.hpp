@@ -122,7 +122,8 @@ template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::Arra
 Grouped group_by(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out, Op op = {}) {
   return detail::run_group_by(policy, detail::group_by_arrays<P>(keys, values, out_keys, out, op));
 }
-/// Reduces each group of n keys and values, given by pointers; both outputs have capacity for `capacity` elements.
+/// Reduces the values of each distinct key. `keys` and `values` point to n elements each, both outputs to `capacity`.
+/// More groups than that are an error.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 Grouped group_by(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                  std::int64_t capacity, Op op = {}) {
@@ -142,8 +143,8 @@ Grouped group_by(const P& policy, const Keys& keys, const Values& values, OutKey
   call.counts_capacity = detail::length_of(counts);
   return detail::run_group_by(policy, call);
 }
-/// Reduces and counts each group of n keys and values, given by pointers; all outputs have capacity for `capacity`
-/// elements.
+/// Reduces and counts the values of each distinct key. `keys` and `values` point to n elements each, all outputs to
+/// `capacity`. More groups than that are an error.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 Grouped group_by(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                  std::int64_t* counts, std::int64_t capacity, Op op = {}) {

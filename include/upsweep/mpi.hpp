@@ -297,10 +297,13 @@ FilteredSum filtered_sum(MPI_Comm comm, const Policy& policy, const std::uint32_
   return {std::accumulate(sums.begin(), sums.end(), std::int64_t{0}, add), mine.rung};
 }
 
-/// Finds items of all ranks that add up to the target; positions count over all ranks. This rank passes n items. Rank 0
-/// does everything that needs no long search, and all work that fills bitmaps. If the target is exact and the search
-/// uses lists of sums, all ranks search, each rank its share, by cpu.schroeppel_shamir. The answer is the same for any
-/// number of ranks, unless memory or a requested rung makes rank 0 use another strategy.
+/// Finds items of all ranks that add up to the target. Each rank passes its items; the positions in the answer count
+/// over all ranks.
+///
+/// Rank 0 alone works where one rank is fast enough, and where the strategy fills a bitmap of sums. All ranks share the
+/// search if the target must be met exactly and the strategy is cpu.schroeppel_shamir, which merges lists of sums. Then
+/// the answer does not depend on the number of ranks. Another right answer may be found if rank 0
+/// chooses another strategy, because its memory does not suffice or the policy names a rung.
 inline SubsetSum find_subset(MPI_Comm comm, const Policy& policy, const std::int64_t* items, std::int64_t n,
                              std::int64_t target, const SubsetSumOptions& options = {}) {
   using detail::Function;

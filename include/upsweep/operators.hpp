@@ -220,8 +220,8 @@ inline constexpr BitXor bit_xor{};
 inline constexpr Compose compose{};
 // NOLINTEND(readability-identifier-naming)
 
-/// Every compiled operator. Code that needs all of them iterates over this list: the names, the kernels for CPUs and
-/// GPUs, the options of the command, and the tests.
+/// The operators for which the library contains compiled kernels. Whatever needs all of them iterates over this list,
+/// for example the table of their names, the instantiation of the kernels, and the tests.
 using Operators = std::tuple<Add, Mul, Min, Max, BitAnd, BitOr, BitXor>;
 
 namespace detail {

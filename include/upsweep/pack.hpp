@@ -157,7 +157,7 @@ PackResult pack(const P& policy, const L& lists, std::int64_t* offsets, const Co
   return upsweep::pack(policy, lists, offsets, std::span<const PackColumn>(array));
 }
 
-/// Packs lists, or list views, with offsets in a range:
+/// Packs lists or list views, and writes the new offsets to a range (array, vector, span):
 /// `pack(par, Lists(starts, stops), offsets, PackColumn(pt, packed_pt), PackColumn(eta, packed_eta))`.
 template <detail::ListsOrViews L, detail::OffsetsOut Offsets, std::same_as<PackColumn>... Columns,
           detail::AnyPolicy P = Policy>

@@ -225,15 +225,15 @@ WorkspaceSize segmented_argsort_workspace(const Policy& policy, const Lists& lis
   return upsweep::detail::segmented_sort_workspace(policy, call);
 }
 
-/// Returns the size of the Workspace that segmented_sort() needs under the policy. There are up to n elements of type T
-/// in `lists` lists, one after the other.
+/// Returns the size of the Workspace that segmented_sort() needs under the policy. The lists are
+/// adjacent; there are `lists` of them, with up to n elements of type T together.
 template <Sortable T>
 WorkspaceSize segmented_sort_workspace(const Policy& policy, std::int64_t lists, std::int64_t n) {
   return segmented_sort_workspace<T>(policy, Lists::of_size(lists, 0), n, n);
 }
 
-/// Returns the size of the Workspace that segmented_argsort() needs under the policy. There are up to n elements of
-/// type T in `lists` lists, one after the other.
+/// Returns the size of the Workspace that segmented_argsort() needs under the policy. The lists are
+/// adjacent; there are `lists` of them, with up to n elements of type T together.
 template <Sortable T>
 WorkspaceSize segmented_argsort_workspace(const Policy& policy, std::int64_t lists, std::int64_t n) {
   return segmented_argsort_workspace<T>(policy, Lists::of_size(lists, 0), n, n);

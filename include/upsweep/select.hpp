@@ -258,10 +258,12 @@ void take(const P& policy, const Content& content, const At& indices, Out&& out)
   upsweep::take(policy, Indices(indices), detail::column_of<P>(content, out));
 }
 
-/// Copies elements of lists by their positions. List i of the result is the elements of list i at the positions in list
-/// i of `index_lists`. `content` is the length of the lists' array, and `out_offsets` has lists.count + 1 elements.
-/// Returns the number of taken elements. Lists are checked one after the other, in Awkward Array's order: list i of
-/// `index_lists`, then list i of `lists`, then the indices. A list for which there are no indices is not checked.
+/// Copies elements of lists by their positions. Each list has its own list of indices, with the same number in
+/// `index_lists`. An index is a position within the list. `content` is the number of elements in the array that the
+/// lists divide. `out_offsets` has lists.count + 1 elements. Returns the number of taken elements.
+///
+/// Lists are checked one after the other, in Awkward Array's order: first the bounds of the index list, then the bounds
+/// of the list, then the indices. If an index list is empty, the bounds of its list are not checked.
 template <detail::AnyPolicy P = Policy>
 std::int64_t take(const P& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
                   const Indices& indices, std::int64_t* out_offsets, std::span<const SelectColumn> columns) {

@@ -225,7 +225,7 @@ def pack(lists: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
 
     Parameters
     ----------
-    lists : as `segmented_reduce` has it
+    lists : as for `segmented_reduce`
         Most often a tuple (starts, stops).
     *contents : arrays of shape (m,)
         Arrays with elements of 1, 2, 4, 8 or 16 bytes.
@@ -551,8 +551,9 @@ def cartesian(*lists: Any, out: Any = None) -> tuple[Any, ...]:
     Returns
     -------
     tuple of arrays of int64
-        First the offsets of each list's choices. Then, for each ragged array, the positions of the chosen elements in its
-        content. The positions of the last array change fastest.
+        A *choice* takes one element of each list. The first array contains the offsets of each list's choices. Array 1 + k contains,
+        for each choice, the position of its element of ragged array k in that array's content. The positions of the last array change
+        fastest.
 
     Raises
     ------

@@ -182,8 +182,8 @@ std::vector<int> JoinedFields::add(const std::string& path, const std::vector<Fi
   }
   if (before > 0 && !fields.empty() && std::find(taken.begin(), taken.end(), true) == taken.end()) {
     throw Error(Code::invalid_argument,
-                fmt::format("{}: has none of the columns of {}, which are: {}; it has: {}; query the files separately",
-                            path, first_path_, names_of_columns(fields_), names_of_columns(fields)));
+                fmt::format("{} shares no column with {}: {} against {}; query the files separately", path, first_path_,
+                            names_of_columns(fields), names_of_columns(fields_)));
   }
   if (before == 0) first_path_ = path;
   for (std::size_t i = 0; i < fields.size(); ++i) {

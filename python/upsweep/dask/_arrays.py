@@ -149,7 +149,7 @@ def scan(
     ValueError
         An unknown operator or axis; chunks of unknown sizes, which x.compute_chunk_sizes() finds in one pass.
     OverflowError
-        During the computation: a sum does not fit. `index` is the first such sum along the axis in the whole array. For
+        A sum does not fit in its type, when the graph is computed. `index` is the first such sum along the axis in the whole array. For
         dask-awkward lists it is the position in the partition.
 
     Notes
@@ -307,9 +307,10 @@ def reduce(x: Any, /, *, op: str = "add", initial: Any = None, dtype: Any = None
     TypeError
         As for `scan`.
     ValueError
-        An unknown operator. During the computation: the minimum or maximum of no elements without an `initial`.
+        The operator is unknown, when the graph is made. An array without elements has no minimum or maximum unless there is an
+        `initial`, when the graph is computed.
     OverflowError
-        During the computation: the sum does not fit.
+        The sum does not fit in its type, when the graph is computed.
 
     Examples
     --------

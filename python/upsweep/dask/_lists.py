@@ -64,7 +64,7 @@ def segmented_reduce(
         At the call: a list stops before it starts, or ends past the content; `index` is the first such list. Also an unknown
         operator, or chunks of unknown sizes, which content.compute_chunk_sizes() finds in one pass.
     OverflowError
-        During the computation: the sum of a list does not fit. `index` is the first such list. For dask-awkward lists it counts
+        The sum of a list does not fit in its type, when the graph is computed. `index` is the first such list. For dask-awkward lists it counts
         within the partition.
     TypeError
         As for `upsweep.dask.scan`.
@@ -190,9 +190,10 @@ def reduced(content: Any, lists: Lists, op: str, initial: Any, dtype: str, check
 def _reduce_block(
     block: np.ndarray, offsets: np.ndarray, start: int, op: str, initial: Any, dtype: str, checked: bool, options: dict
 ) -> tuple[int, Any, list]:
-    """Folds the lists of one chunk of the content; `start` is the position of its first element. Returns the number of the first
-    list that is within the chunk, and the results of such lists or the first error. Also returns, for each list that extends beyond
-    the chunk, its number and the fold of its elements in this chunk."""
+    """Folds the lists of one chunk. `start` is the position of the chunk's first element in the content.
+
+    Returns the number of the first list that is entirely in the chunk, and the results of all such lists or their first error. Lists
+    that begin before the chunk or end after it follow: the number of each, and the fold of its elements that are in the chunk."""
     bounds = offsets - start
     first = int(np.searchsorted(bounds, 0, "left"))
     last = max(int(np.searchsorted(bounds, len(block), "right")) - 1, first)

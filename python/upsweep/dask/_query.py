@@ -68,7 +68,7 @@ def query(
     Raises
     ------
     ValueError, NotImplementedError, TypeError
-        Before any task begins: as for `upsweep.query`; the list of files is empty; a file has none of the columns of the files
+        Before any task begins: as for `upsweep.query`; the list of files is empty; a file shares no column with the files
         before it; the types of a column of the query are incompatible, and the message names both files. While tasks run: the
         values of a partition do not have the DataFrame's types.
     OverflowError, ZeroDivisionError

@@ -47,9 +47,9 @@ DeviceChunks chunks_of(const QueryPlan& plan, const Table& table, std::int64_t d
   if (fit == 0) {
     const std::int64_t minimum = (batch_bytes + shares - 2) / (shares - 1) * shares;
     throw Error(Code::invalid_argument,
-                fmt::format("{} of device memory are not enough for the rows of this query; required: {}",
-                            bytes_text(static_cast<double>(device_bytes)),
-                            bytes_text(static_cast<double>(whole_megabytes(minimum)))));
+                fmt::format("the rows of this query need {} of device memory, and {} may be used",
+                            bytes_text(static_cast<double>(whole_megabytes(minimum))),
+                            bytes_text(static_cast<double>(device_bytes))));
   }
   chunks.workers = static_cast<int>(std::min<std::int64_t>(chunks.workers, fit));
   chunks.batches = static_cast<int>(std::min<std::int64_t>(fit / chunks.workers, kChunkBatches));
