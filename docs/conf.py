@@ -5,13 +5,13 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # lesson.py
+sys.path.insert(0, str(Path(__file__).parent))  # lesson.py, header_comments.py
 
 project = "upsweep"
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "src/README.md", "src/**/README.md", "include/**/README.md", "bench/results/README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 exclude_patterns = [".*", "build*", "dist"]
-extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "lesson"]
+extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "lesson", "header_comments"]
 
 # A link or a name without a target is a warning, and warnings are errors. These names are exempt.
 nitpicky = True
@@ -27,6 +27,9 @@ suppress_warnings = ["duplicate_declaration.cpp"]  # every header opens the name
 # Headings are linked to as on GitHub: performance.md#queries-1.
 myst_heading_anchors = 6
 myst_enable_extensions = ["colon_fence"]
+
+highlight_language = "none"  # of blocks without a language: commands and their output
+smartquotes = False  # quotes are part of names and values: "checked"
 
 breathe_projects = {"upsweep": "../build/docs/doxygen/xml"}
 breathe_default_project = "upsweep"
@@ -45,4 +48,4 @@ html_static_path = ["_static"]
 html_extra_path = ["_extra"]
 html_css_files = ["guide.css"]
 pygments_style = "a11y-high-contrast-light"
-pygments_dark_style = "a11y-high-contrast-dark"
+pygments_dark_style = "github-dark"  # comments are gray, as in the light style
