@@ -360,6 +360,17 @@ void finish_help(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) option->description(wrapped(option->get_description(), 0, width));
 }
 
+/// Refuses an empty value of an option, which would pass for an option that is not given.
+void refuse_empty_values(CLI::App& command) {
+  const auto require_value = [](const std::string& value) -> std::string {
+    return value.empty() ? "its value is empty" : "";
+  };
+  for (CLI::Option* option : command.get_options()) {
+    if (option->nonpositional() && option->get_items_expected_max() > 0)
+      option->check(CLI::Validator(require_value, ""));
+  }
+}
+
 /// Prints the commands, and how to read more.
 void print_short_help(const CLI::App& app) {
   std::string text = app.get_description() + "\n\nUsage: upsweep COMMAND [OPTIONS]\n\n";
@@ -377,6 +388,7 @@ void add_command(CLI::App& app, Common& common, int& status, const char* name, c
   const auto own = std::make_shared<Own>();
   declare(*command, *own);
   add_common(*command, common);
+  refuse_empty_values(*command);
   finish_help(*command);
   command->callback([&common, &status, own, run] { status = run(common, *own); });
 }
@@ -399,6 +411,7 @@ int run(int argc, char** argv, Common& common) {
   add("bench", "measure the ladders, and record every figure", declare_bench, run_bench);
   CLI::App* devices = app.add_subcommand("devices", "show the CPU, the GPUs, and their memory rates");
   add_common(*devices, common);
+  refuse_empty_values(*devices);
   finish_help(*devices);
   devices->callback([&] { status = run_devices(common); });
   CLI::App* version = app.add_subcommand("version", "print the version, as --version does");

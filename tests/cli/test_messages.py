@@ -69,6 +69,26 @@ def test_help(upsweep):
 
 
 @pytest.mark.parametrize(
+    "args",
+    [
+        ["scan", "x.npy", "--overflow"],
+        ["scan", "x.npy", "-o"],
+        ["reduce", "x.npy", "--dtype"],
+        ["segment", "x.npy", "--offsets", "x.npy", "--by"],
+        ["select", "x.npy", "--mask"],
+        ["ladder", "scan", "--sizes"],
+        ["bench", "scan", "--compare", "x.npy"],
+        ["devices", "--threads"],
+    ],
+)
+def test_an_empty_value_is_refused(upsweep, args):
+    """It would otherwise be as if the option were not given."""
+    upsweep.save("x.npy", [1, 2, 3])
+    option = {"-o": "--output", "x.npy": "--compare"}.get(args[-1], args[-1])
+    assert message(upsweep, *args, "") == f"{option}: its value is empty (see upsweep {args[0]} --help)"
+
+
+@pytest.mark.parametrize(
     "args, words",
     [
         (["scan", "in.npy", "b", "c"], "upsweep scan does not accept b c: without an option it accepts IN "),
