@@ -51,7 +51,9 @@ constexpr std::string_view kVersion = "upsweep " UPSWEEP_VERSION "\n";
 constexpr int kClosedPipe = 141;  // the status that a shell reports for a command that a broken pipe ended
 
 void add_common(CLI::App& app, Common& common) {
-  app.add_option("--device", common.device, "run on cpu or cuda, or let auto choose the faster one (default: auto)");
+  app.add_option("--device", common.device,
+                 "run on cpu or cuda (default: auto: both for ladder and bench, the faster one for large reduce and "
+                 "query, otherwise cpu)");
   app.add_option("--rung", common.rung, "run this rung of the ladder, or fail");
   if (app.get_option_no_throw("--threads") == nullptr) {
     app.add_option("--threads", common.threads, "use this number of threads (default: every core)");
