@@ -24,7 +24,7 @@ enum class Code : std::uint8_t {
   malformed,           ///< a file is not of its claimed format, or ends too early
   unsupported_type,    ///< the type of a file or column is not supported
   division_by_zero,    ///< in a query; index: the row
-  not_positive,        ///< a number that must be positive: an item of a subset sum, or of SQRT; index: the first
+  not_positive,        ///< an item of a subset sum is below 1, or SQRT has a negative argument; index: the item or row
   // The request is bad (exit status 2).
   invalid_argument,  ///< an option or argument out of range, overlapping arrays, a null pointer
   unknown_rung,      ///< no ladder has a rung of that name

@@ -331,9 +331,10 @@ class UPSWEEP_CONTAINERS Query {
   /// is copied to the device chunk by chunk. The CPU computes results that the GPU cannot compute exactly: decimals
   /// beyond 2^53 as floats, and sums that do not fit. Therefore answers and errors are the same as on the CPU. Only
   /// float sums are folded in another order, which is the same on every run. When a query is first run, NVRTC compiles
-  /// its code; the compiled code is kept in ~/.cache/upsweep ($UPSWEEP_CACHE). Waits. Uses only the policy's device,
-  /// memory and rung. Throws Error no_device, not_built, unsupported (no NVRTC), device_memory, device_failed, and the
-  /// errors of a run on the CPU.
+  /// its code. The compiled code is kept in the folder $UPSWEEP_CACHE; if this variable is not set, in
+  /// $XDG_CACHE_HOME/upsweep, otherwise in $HOME/.cache/upsweep. Waits. Uses only the policy's device, memory and rung.
+  /// Throws Error no_device, not_built, unsupported (no NVRTC), device_memory, device_failed, and the errors of a run
+  /// on the CPU.
   [[nodiscard]] Answer run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress = {},
                            const QueryMemory& memory = {}) const;
 

@@ -12,9 +12,11 @@
 // Memory    a bitmap with a bit for each sum up to the target, or two bitmaps to find the items. For few items, lists
 //           of 2^(n/2) or 2^(n/4) sums instead. The plan contains the chosen strategy and its memory. If it exceeds the
 //           available memory, Error out_of_memory says how much is needed, before the search begins.
-// GPU       find_subset and plan_subset with a gpu::Policy: see gpu.hpp. Items are in host memory also with a
-//           gpu::Policy. find_subset waits for the stream. Its memory is allocated from policy.memory, step by step; a
-//           workspace is not used.
+// GPU       find_subset, plan_subset and reachable_sums_async accept a gpu::Policy: see gpu.hpp. Items are in host
+//           memory, also with a gpu::Policy. find_subset waits for the stream. Its memory is allocated from
+//           policy.memory, step by step; a workspace is not used. reachable_sums_async writes its bitmap to device
+//           memory and does not wait; it has read the items when it returns. It uses a workspace, and a CUDA graph can
+//           capture it. reachable_sums and find_subsets run on the CPU only.
 // Errors    Error: invalid_argument, not_positive (index: the first such item), overflow, unknown_rung, unsupported,
 //           out_of_memory, interrupted.
 // Source    E. Aubanel, "Notes on GPU Programming with Julia", 2021, for the table; E. Horowitz and S. Sahni 1974,
@@ -199,7 +201,8 @@ auto plan_subsets(const First& /*first*/, Rest&&... /*rest*/) {
 }
 /// @endcond
 
-/// Computes the bitmap of reachable_sums() into device memory, without waiting. Returns the rung.
+/// Computes the bitmap of reachable_sums() into device memory. `sums` is device memory, the items are host memory. The
+/// call reads the items before it returns, and does not wait for the stream. Returns the rung.
 inline std::string_view reachable_sums_async(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
                                              std::int64_t limit, std::uint64_t* sums) {
   detail::SubsetSumCall call = detail::fill_call(items, n, limit, sums);
