@@ -20,13 +20,14 @@
 //           of the first output that does not fit. Products and custom operators cannot be checked: with
 //           Overflow::checked they are refused (unsupported).
 // GPU       with a gpu::Policy and device memory, calls are put into the policy's stream and do not wait: see gpu.hpp.
-//           Custom operators: see scan.cuh. For calls with pointers and a length, the initial value may be in device
-//           memory, outside `out`: a gpu::ValueAt. Calls with ranges do not accept a ValueAt. An array can thus be
-//           scanned chunk by chunk, without a copy to the host: the last output of an inclusive scan is the initial
-//           value of the next scan. For an exclusive scan that ends with the total, do an inclusive scan into
-//           `out + 1`. The length may also be in device memory, outside `out`: pass gpu::Length(address, most) instead
-//           of n. The host then need not read a count that an earlier kernel wrote. Outputs past the length are not
-//           written.
+//           Custom operators: see scan.cuh. A GPU converts elements only for sums of integers into the 64-bit type of
+//           the same signedness. Products, minima and other types are refused (unsupported) unless in and out have one
+//           type. For calls with pointers and a length, the initial value may be in device memory, outside `out`: a
+//           gpu::ValueAt. Calls with ranges do not accept a ValueAt. An array can thus be scanned chunk by chunk,
+//           without a copy to the host: the last output of an inclusive scan is the initial value of the next scan.
+//           For an exclusive scan that ends with the total, do an inclusive scan into `out + 1`. The length may also
+//           be in device memory, outside `out`: pass gpu::Length(address, most) instead of n. The host then need not
+//           read a count that an earlier kernel wrote. Outputs past the length are not written.
 // Errors    Error: overflow (out[0…index-1] are right, the rest unspecified), unequal_lengths, invalid_argument,
 //           unknown_rung, unsupported (a rung requested by name that cannot run the call), out_of_memory.
 // Source    G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990.

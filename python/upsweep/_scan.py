@@ -160,7 +160,7 @@ def scan(
         The axis to scan along. It may be omitted for one-dimensional arrays.
     dtype : optional
         The type of the result and of the computation. The default for sums and products is int64, uint64 or the float type
-        itself. For other operators it is x's type.
+        itself. For other operators it is x's type. A GPU refuses products of another integer type than x's, also the default.
     overflow : {"checked", "wrap"}, optional
         The handling of integer sums that do not fit. "checked" raises OverflowError with the `index` of the first such sum; it
         is the default in host memory. "wrap" computes modulo 2**bits; it is the default on a GPU, where "checked" is not
@@ -182,7 +182,7 @@ def scan(
     OverflowError
         A sum does not fit, and sums are checked.
     NotImplementedError
-        overflow="checked" for products of integers, or on a GPU.
+        overflow="checked" for products of integers, or on a GPU. A result type that a GPU does not compute.
 
     Notes
     -----
@@ -261,7 +261,8 @@ def cumulative_prod(
     """Computes the product of each element and all elements before it, as in the Array API.
 
     Parameters and errors are the same as for `cumulative_sum`. Products of integers are modulo 2**bits: overflow="checked"
-    raises NotImplementedError. The initial element is 1.
+    raises NotImplementedError. The initial element is 1. On a GPU, integers of less than 64 bits, and bool, need `dtype`: their own
+    type, for bool "int8". The default type raises NotImplementedError there.
 
     Examples
     --------
