@@ -9,9 +9,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # lesson.py, header_comments.py
 
 project = "upsweep"
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "src/README.md", "src/**/README.md", "include/**/README.md", "bench/results/README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+include_patterns = ["docs/**.md", "docs/*.ipynb", "src/README.md", "src/**/README.md", "include/**/README.md", "bench/results/README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 exclude_patterns = [".*", "build*", "dist"]
-extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "lesson", "header_comments"]
+extensions = ["myst_nb", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "lesson", "header_comments"]
 
 # A link or a name without a target is a warning, and warnings are errors. These names are exempt.
 nitpicky = True
@@ -30,6 +30,8 @@ myst_enable_extensions = ["colon_fence"]
 
 highlight_language = "none"  # of blocks without a language: commands and their output
 smartquotes = False  # quotes are part of names and values: "checked"
+
+nb_execution_mode = "off"  # the notebook is shown with its stored output: tools/notebook.py
 
 breathe_projects = {"upsweep": "../build/docs/doxygen/xml"}
 breathe_default_project = "upsweep"

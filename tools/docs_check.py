@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# tools/docs_check.py: checks HTML: links of the guide, no loads from the network, a complete reference.
+# tools/docs_check.py: checks HTML: links of the guide, no loads from the network, a complete reference, outputs of
+# notebooks.
 """Sphinx reports wrong links in Markdown. This program reads the generated pages, including what the theme adds."""
 
+import json
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -62,10 +64,23 @@ def left_out(pages: dict[Path, Page]) -> list[str]:
     return [f"docs/api has no {name}" for name in sorted(headers) + [name for name in names if name not in anchors]]
 
 
+def without_outputs(root: Path) -> list[str]:
+    """Notebooks whose pages do not show all texts, tables and images that the notebooks store."""
+    wrong = []
+    for path in Path("docs").glob("*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        stored = sum(len(cell.get("outputs", [])) for cell in cells)
+        page = (root / path.with_suffix(".html")).read_text(encoding="utf-8")
+        shown = page.count('<div class="output ') + page.count("<img ")
+        if shown != stored or not stored:
+            wrong.append(f"{path} stores {stored} outputs, its page shows {shown}")
+    return wrong
+
+
 def main() -> int:
     root = Path(sys.argv[1]).resolve()
     pages = {path: Page(path) for path in sorted(root.rglob("*.html"))}
-    problems = bad_links(pages, root) + left_out(pages)
+    problems = bad_links(pages, root) + left_out(pages) + without_outputs(root)
     for problem in problems:
         print(f"docs: {problem}", file=sys.stderr)
     links = sum(len(page.links | page.loaded) for page in pages.values())

@@ -16,7 +16,7 @@ def strip(notebook):
         "language_info": {"name": "python"},
     }
     for cell in notebook.cells:
-        cell.metadata = {}
+        cell.metadata = {key: value for key, value in cell.metadata.items() if key == "mystnb"}  # texts for plots
 
 
 if __name__ == "__main__":

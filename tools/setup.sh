@@ -64,7 +64,7 @@ without() {
     nvidia-cuda-cccl*) echo "the CUDA build has no newer CUB to compare with" ;;
     nanobind*) echo "the Python package is not built" ;;
     pyarrow*) echo "Parquet, Arrow IPC and CSV are left out unless a system Arrow is found" ;;
-    breathe* | furo* | myst-parser* | sphinx*) echo "make docs does not work" ;;
+    breathe* | furo* | myst-* | sphinx*) echo "make docs does not work" ;;
     tpchgen-cli*) echo "the tour makes its data with a small generator of its own" ;;
     *) echo "tests written in Python are skipped" ;;
   esac

@@ -31,6 +31,9 @@ def test_ten_cells_with_what_they_show(notebook):
     shown = [output for cell in cells(notebook) for output in cell.outputs]
     assert sum("image/png" in output.get("data", {}) for output in shown) == 4
     assert sum("text/html" in output.get("data", {}) for output in shown) == 2
+    for cell in cells(notebook):
+        plots = any("image/png" in output.get("data", {}) for output in cell.outputs)
+        assert bool(cell.metadata.get("mystnb", {}).get("image", {}).get("alt")) == plots  # the text for a plot
     for output in shown:
         assert output.output_type in ("stream", "display_data") and output.get("name") != "stderr"
         assert not any(path in str(output.get("text")) for path in ("/home", "/root", "/tmp", "/work"))
