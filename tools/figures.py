@@ -17,7 +17,10 @@ sys.path.insert(0, str(ROOT / "bench"))
 import late_ranks  # noqa: E402
 import scaling_model  # noqa: E402
 
-PAGES = ["README.md", "docs/performance.md", "docs/scaling.md", "docs/dask.md"]
+PAGES = [
+    "README.md", "docs/performance.md", "docs/scaling.md", "docs/dask.md", "docs/start/cuda.md",
+    *(f"docs/how-to/{page}.md" for page in ("larger_than_memory", "mpi", "several_gpus", "streams_graphs_workspaces")),
+]  # fmt: skip
 CHART, SCALING_CHART = "docs/h200.svg", "docs/scaling.svg"
 RECORDED = json.loads((RESULTS / "recorded.json").read_text())
 TYPES = ["int32", "float32", "int64", "float64"]
@@ -536,6 +539,87 @@ def published_subset_sum():
     return table(["rung", "there", f"its time: {record['machine']}", "one H200; `cpu.table` on two cores"], lines)
 
 
+# ---- excerpts of these tables on the pages for tasks
+
+
+def start_cuda():
+    names = {"cuda.cub": ": `cub::DeviceScan`", "cuda.lookahead": ": `inclusive_scan` runs this one"}
+    lines = []
+    for rung in ("cuda.lookback", *names):
+        found = row("h200-scan", rung, type="int32", n=2**28)
+        lines.append([f"`{rung}`{names.get(rung, '')}", time(found["median_s"]), fraction(found["fraction_of_copy"])])
+    return table(["rung", "time", "fraction of the copy rate"], lines)
+
+
+def start_cuda_gpu():
+    return RECORDED["machines"]["h200"].removeprefix("one ")
+
+
+def graph_scans():
+    """The time of a call by length, and its time in a graph."""
+    found = {power: row("h200-scan", "cuda.lookahead", type="int32", n=2**power) for power in (10, 20)}
+    calls = {power: (number(r["median_s"] * US), number(r["graph_s"] * US)) for power, r in found.items()}
+    return f"{calls[10][0]} us per call, and {calls[10][1]} us per call in a graph. For 2^20 it is {calls[20][0]} and {calls[20][1]} us"
+
+
+def how_to_shards():
+    """The speedup over one GPU of calls on shards of these lengths."""
+    calls = {
+        ("reduce", "int32", 2**30): ["`reduce_async`", "2^30 int32"],
+        ("segmented-reduce", "int32", 2**30): ["`segmented_reduce`, lists of 16", "2^30 int32"],
+        ("grouped query", "int64", 2**27): ["grouped query", "2^27 rows"],
+        ("scan", "int32", 2**30): ["`inclusive_scan`", "2^30 int32"],
+        ("offsets", "int64", 2**26): ["`offsets`", "2^26 lists, int64"],
+        ("scan", "int32", 2**22): ["`inclusive_scan`", "2^22 int32"],
+    }
+    found = [json.loads(line) for line in (RESULTS / "h200x4-shards.jsonl").read_text().splitlines()]
+    at = {(r["problem"], r["type"], r["elements_each"], r["gpus"]): f"{r['times_one_gpu']:.2f}" for r in found}
+    lines = [[*what, at[*call, 2], at[*call, 4]] for call, what in calls.items()]
+    return table(["call", "elements on each GPU", "two GPUs", "four"], lines)
+
+
+def how_to_mpi():
+    ranks = (1, 2, 8, 32)
+    calls = {("inclusive_scan", 0): "`inclusive_scan` of nothing, us"}
+    calls |= {(name, 2**26): f"`{name}` of 2^26 int32, ms" for name in ("inclusive_scan", "reduce")}
+    found = {(r["call"], r["n"], r["ranks"]): r["least_s"] for r in scaling_model.lines("xeon64-mpi")}
+    lines = [
+        [what, *(number(found[f"{name} of int32", n, r] * (MS if n else US)) for r in ranks)] for (name, n), what in calls.items()
+    ]
+    return table(["call", *(f"{r} rank{'s' * (r > 1)}" for r in ranks)], lines)
+
+
+def how_to_larger():
+    """Rates of files and of host arrays, on the CPU and through a GPU."""
+    many = {item["what"]: item["value"][-1] for item in RECORDED["cpu_many"]["rows"]}
+    spill = RECORDED["cpu_groups_larger"]
+    chunked = [json.loads(line) for line in (RESULTS / "h200-chunked.jsonl").read_text().splitlines()]
+    rates = {(r["problem"], r["memory"]): r for r in chunked if "problem" in r and not r["device_bytes"]}
+
+    def gpu(problem, memory="pageable"):
+        return f"{rates[problem, memory]['gbps']:.0f}"
+
+    def cpu(problem):
+        return f"its CPU {rates[problem, 'pageable']['cpu_gbps']:.0f}"
+
+    two = RECORDED["machines"][spill["machine"]].partition(" (")[0]
+    q6 = query_peers("TPC-H Q6", "Parquet", "epyc2-query-peers-sf10")["upsweep"]
+    return table(["what", "machine", "rate"], [
+        ["filtered sum of 2.4·10^7 rows of Arrow IPC, Z = 30", "32 cores of a Xeon", f"{many['The same, filtered sum']} ms"],
+        ["the same rows as Parquet with Snappy", "the same", f"{many['The same file, filtered sum, Z = 30']} ms"],
+        ["TPC-H Q6, 6·10^7 rows of Parquet", two, f"{number(q6)} ms"],
+        ["GROUP BY of 10^9 rows into 10^8 groups, `--memory 4GB`", "the same, next to a compiler", spilled()],
+        ["`reduce` of a host array on a GPU", "an H200, PCIe 5, 16 cores", f"{gpu('reduce')} GB/s; {cpu('reduce')} GB/s"],
+        ["`scan` of a host array on that GPU", "the same", f"{gpu('scan')} GB/s, pinned {gpu('scan', 'pinned')}; {cpu('scan')}"],
+        ["query of a host table on that GPU", "the same", f"{gpu('query')} GB/s; {cpu('query')}"],
+    ])  # fmt: skip
+
+
+def spilled():
+    record = RECORDED["cpu_groups_larger"]
+    return f"{record['seconds']} s; {record['spilled_gb']} GB in temporary files, {record['memory_gb']} GB of memory"
+
+
 # ---- the README's
 
 
@@ -620,6 +704,13 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "gpu_query": gpu_query_table,
     "gpu_query_call": gpu_query_call,
     "gpu_subset_sum": gpu_subset_sum,
+    "start_cuda": start_cuda,
+    "start_cuda_gpu": start_cuda_gpu,
+    "graph_scans": graph_scans,
+    "how_to_shards": how_to_shards,
+    "how_to_mpi": how_to_mpi,
+    "how_to_larger": how_to_larger,
+    "cpu_groups_larger": spilled,
     "published_filtered_sum": published_filtered_sum,
     "published_subset_sum": published_subset_sum,
 }  # fmt: skip
@@ -789,11 +880,14 @@ def filled_in(page, shown):
         begin, name, old, end = match.groups()
         if name not in TABLES:
             sys.exit(f"figures: {page}: there is no table '{name}' in tools/figures.py")
+        if not old.startswith("\n") and written[: match.start()].endswith("\n"):
+            sys.exit(f"figures: {page}: '{name}' begins a line: Markdown would end the sentence there; begin it with a word")
         shown.add(name)
         new = TABLES[name]()
         return begin + (f"\n{new}\n" if old.startswith("\n") else new) + end
 
-    return MARK.sub(fill, (ROOT / page).read_text())
+    written = (ROOT / page).read_text()
+    return MARK.sub(fill, written)
 
 
 def main():
