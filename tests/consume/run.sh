@@ -47,14 +47,15 @@ if "$cxx" -std=gnu++20 -D_GLIBCXX_DEBUG "$here/subset_sum.cpp" "${flags[@]}" -o 
   exit 1
 fi
 grep -q upsweep_must_be_built_with_GLIBCXX_DEBUG_too "$work/message"
-echo "the programs of the guide"
-python3 "$here/programs.py" "$source" "$work/programs.cpp" "$work/expected_output"
+echo "the programs of the guide, and of the pages for first steps and for tasks"
+python3 "$here/programs.py" "$source" "$work/programs.cpp" "$work/expected_output" "$work/excerpts.cpp"
 "$cxx" -std=c++20 "$work/programs.cpp" "${flags[@]}" -o "$work/programs"
-(cd "$work" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir upsweep) ./programs) | sed 's/ *$//; /^$/d' |
-  diff "$work/expected_output" -
+(cd "$work" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir upsweep) ./programs 2>&1 && echo) |
+  tr -s ' \n' ' ' | sed 's/ @/\n@/g; s/ *$/\n/' | sed '/^$/d; s/ *$//' | diff "$work/expected_output" -
 if [ -f "${pc%/*}/upsweep-query.pc" ]; then
   echo "pkg-config upsweep-query"
   by_pkg_config query.cpp upsweep-query
+  "$cxx" -std=c++20 -fsyntax-only "$work/excerpts.cpp" "${flags[@]}"
 fi
 if [ -f "${pc%/*}/upsweep-io.pc" ]; then
   echo "pkg-config upsweep-io"

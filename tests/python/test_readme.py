@@ -10,11 +10,19 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
-    ("page", "results"), [("README.md", 4), ("docs/python.md", 18), ("docs/dask.md", 6), ("docs/start/python.md", 8)]
+    ("page", "results"),
+    [
+        ("README.md", 4),
+        ("docs/python.md", 18),
+        ("docs/dask.md", 6),
+        ("docs/start/python.md", 8),
+        ("docs/how-to/larger_than_memory.md", 2),
+    ],
 )
-def test_examples(page, results):
+def test_examples(page, results, tmp_path, monkeypatch):
     if not (ROOT / page).exists():
         pytest.skip(f"{page} is not next to the tests")
+    monkeypatch.chdir(tmp_path)  # pages write their files here
     names, found, missing = {}, 0, []
     for block in blocks((ROOT / page).read_text()):
         try:
