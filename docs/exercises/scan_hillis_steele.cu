@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/exercises/scan_hillis_steele.cu: exercise 9, a scan by thread blocks. Each block scans its tile and nothing else,
-// so it is refused.
+// docs/exercises/scan_hillis_steele.cu: exercise 9, a scan by thread blocks. Each block scans only its tile, so it is
+// refused.
 #include <upsweep/rung.h>
 
 #include <cstdint>

@@ -15,7 +15,7 @@ constexpr int kItems = 15;  // elements of a thread: odd, so that threads read d
 constexpr int kTile = kThreads * kItems;
 constexpr unsigned kAllLanes = 0xffffffff;
 
-// What a tile has published: a word is a state and a value. Both are written at once, so no other memory must be ordered.
+// Each tile publishes a word: a state and a value. Both are written at once, so no other memory must be ordered.
 using Word = unsigned long long;
 constexpr unsigned kNothing = 0;
 constexpr unsigned kPrefix = 2;  // the sum of all tiles up to and including it

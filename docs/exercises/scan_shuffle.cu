@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/exercises/scan_shuffle.cu: exercise 11, a scan by thread blocks. It is right, but every round goes through shared
-// memory and has a barrier.
+// docs/exercises/scan_shuffle.cu: exercise 11, a scan by thread blocks. It is right, but every round goes through
+// shared memory and has a barrier.
 #include <upsweep/rung.h>
 
 #include <cstdint>

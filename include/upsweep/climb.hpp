@@ -173,8 +173,8 @@ using ClimbProgress = std::function<void(const std::string& what)>;
 /// Climbs a ladder and returns the groups of results. With several thread counts, an instance on the CPU has one group
 /// per count, in ascending order. A rung that always runs on one thread, or always on every core, is in only one of
 /// these groups. Throws Error for an unknown problem or rung, for an input that the problem cannot use, and for a
-/// negative thread count. Throws not_built or no_device if a GPU is requested and none can be used, also if a custom rung
-/// on a GPU cannot be tried. Throws device_failed if work on a GPU fails in a way that ends its use by this process.
+/// negative thread count. Throws not_built or no_device if a GPU is requested and none can be used, also if a custom
+/// rung on a GPU cannot be tried. Throws device_failed if failed work prevents this process from using the GPU.
 UPSWEEP_CONTAINERS std::vector<Group> climb(const ClimbRequest& request, const ClimbProgress& progress);
 
 }  // namespace upsweep

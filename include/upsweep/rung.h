@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upsweep/rung.h: a custom rung, from C, CUDA C++ or any language that makes shared libraries: `upsweep ladder PROBLEM
- * --with ./my_rung.so` verifies it, then times it together with the other rungs. `--device cuda` does so on a GPU.
+/* upsweep/rung.h: a custom rung, from C or any language that makes shared libraries: `upsweep ladder PROBLEM
+ * --with ./my_rung.so` verifies it, then times it together with the other rungs. With --device cuda it runs on a GPU.
  *
  * A library defines upsweep_rung_version and one function for each problem that it solves. Functions do not write
  * their inputs, and outputs do not overlap inputs. Arrays are aligned only to their elements. Lengths may be 0.
@@ -9,8 +9,8 @@
  *
  * Functions called upsweep_rung_cuda_… run on a GPU. A library may define functions for both places. Rules that differ:
  * - Arrays are memory of the current device. Host code must not access them.
- * - All work must be in `stream`: kernels, copies, and temporary memory (cudaMallocAsync). The stream is not the default
- *   stream and does not wait for it.
+ * - All work must be in `stream`: kernels, copies, and temporary memory (cudaMallocAsync). It is not the default stream
+ *   and does not wait for that.
  * - A function need not wait for its work. It may be called again before that work has ended.
  * - An error code is a cudaError_t: return cudaGetLastError() after the launches. */
 #ifndef UPSWEEP_RUNG_H
@@ -69,8 +69,8 @@ int upsweep_rung_cuda_offsets(upsweep_type type, const void* starts, const void*
 int upsweep_rung_cuda_segmented_reduce(upsweep_type type, const void* content, const int64_t* offsets, int64_t lists,
                                        void* sums, upsweep_rung_stream stream);
 
-/* Returns and clears the last error of the CUDA runtime in this library. A library that nvcc linked has a runtime of
- * its own, whose errors upsweep cannot see otherwise. nvcc defines this function. It is optional. */
+/* Returns and clears the last error of the library's CUDA runtime. This function is optional. nvcc links a separate
+ * runtime into each library, so upsweep sees its errors only through this function. nvcc defines it here. */
 int upsweep_rung_cuda_error(void);
 #ifdef __CUDACC__
 __attribute__((used)) inline int upsweep_rung_cuda_error(void) { return (int)cudaGetLastError(); }

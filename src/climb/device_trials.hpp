@@ -12,8 +12,8 @@ namespace upsweep::gpu {
 /// Returns the text of an error code of the CUDA runtime; "" for another number.
 [[nodiscard]] std::string runtime_error_text(int code);
 
-/// Throws Error not_built in a build without CUDA, and no_device, also if this process was copied from one that has used
-/// CUDA.
+/// Throws Error not_built in a build without CUDA. Throws no_device, also if this process was copied from one that has
+/// used CUDA.
 [[nodiscard]] std::unique_ptr<TrialPlace> device_trials(const Guest& guest, const ClimbRequest& request);
 
 }  // namespace upsweep::gpu

@@ -31,8 +31,8 @@ struct GuestProblem {
 /// A loaded library, for one problem. It stays loaded: groups name its rung, and its threads may continue.
 class Guest {
  public:
-  /// Throws invalid_argument for a file that is not such a library, for a library without a function for this problem
-  /// and backend, and for a problem that accepts none.
+  /// Throws invalid_argument for a file that is not such a library, and for a problem that accepts none. The library
+  /// must have a function for the problem and the backend.
   static const Guest& load(const std::string& path, std::string_view problem, Backend backend);
 
   Guest(const Guest&) = delete;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_guest_cuda.py: `upsweep ladder --device cuda --with`: solutions of the GPU exercises pass, and mutants are
-# refused. Skipped without a GPU.
+# tests/cli/test_guest_cuda.py: `upsweep ladder --device cuda --with`: solutions of the GPU exercises pass, and mutants
+# are refused. Skipped without a GPU.
 #
 # A machine with a GPU may have no nvcc. Elsewhere `python3 tests/cli/test_guest_cuda.py FOLDER` compiles every library
 # into FOLDER, and UPSWEEP_CUDA_GUESTS=FOLDER lets the tests use it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/guests/scan_lookback.cu: a solution of exercise 12: one pass, in which a tile adds up the totals of earlier tiles
-// until it finds a prefix.
+// tests/guests/scan_lookback.cu: a solution of exercise 12: one pass, in which a tile adds up the totals of earlier
+// tiles until it finds a prefix.
 #include <upsweep/rung.h>
 
 #include <cstdint>
@@ -15,7 +15,7 @@ constexpr int kItems = 15;  // elements of a thread: odd, so that threads read d
 constexpr int kTile = kThreads * kItems;
 constexpr unsigned kAllLanes = 0xffffffff;
 
-// What a tile has published: a word is a state and a value. Both are written at once, so no other memory must be ordered.
+// Each tile publishes a word: a state and a value. Both are written at once, so no other memory must be ordered.
 using Word = unsigned long long;
 constexpr unsigned kNothing = 0;
 constexpr unsigned kTotal = 1;   // the sum of the tile
