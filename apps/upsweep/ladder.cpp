@@ -177,7 +177,9 @@ ClimbRequest request_of(const Common& common, const LadderOptions& options, cons
 }  // namespace
 
 int run_ladder(const Common& common, const LadderOptions& options) {
-  (void)common.policy();  // refuses a device that is not there
+  // Refuses a device that is not there. To ask for devices starts the driver, and a process that is copied afterwards
+  // cannot use a GPU. climb() tries a custom rung in such a copy, and refuses the device itself.
+  if (!options.guest || common.device != "cuda") (void)common.policy();
   std::vector<int> threads = parse_threads(options.threads);
   if (options.problem.empty()) {
     if (!common.rung.empty()) refuse("--rung needs the PROBLEM whose rung it is");

@@ -248,9 +248,10 @@ void declare_ladder(CLI::App& command, LadderOptions& o) {
       "(default: every core)");
   command.add_option("--max-seconds", o.max_seconds, "skip a rung that is estimated to take longer (default: 5)")
       ->check(CLI::Validator(require_seconds, "S"));
-  command.add_option("--with", o.guest,
-                     "add a custom rung: a shared library with a function of upsweep/rung.h (scan, reduce, offsets, "
-                     "segmented-reduce, filtered-sum, subset-sum)");
+  command.add_option(
+      "--with", o.guest,
+      "add a custom rung: a shared library with a function of upsweep/rung.h (scan, reduce, offsets, "
+      "segmented-reduce, filtered-sum, subset-sum); with --device cuda a rung on a GPU (the first four)");
   std::map<std::string_view, std::vector<std::string_view>> having;  // several problems may share a setting
   for (const ProblemInfo& problem : problems()) {
     for (const SettingInfo& setting : problem.settings) having[setting.name].push_back(problem.name);

@@ -53,7 +53,10 @@ struct UPSWEEP_CONTAINERS ClimbRequest {
   bool on_cpu = true;
   bool on_gpu = false;
   std::vector<int> threads = {0};  ///< the thread counts for the CPU rungs; 0: every core
-  std::string guest = {};          ///< a shared library with a custom rung, by upsweep/rung.h; empty: none
+  /// A shared library with a custom rung, by upsweep/rung.h; empty: none. The rung runs on the CPU, or on a GPU if
+  /// `on_cpu` is false. In the latter case it is first tried in a child process, which can use a GPU only if this
+  /// process has not used CUDA.
+  std::string guest = {};
 };
 
 enum class RowStatus : std::uint8_t { verified, failed, skipped };
@@ -170,7 +173,8 @@ using ClimbProgress = std::function<void(const std::string& what)>;
 /// Climbs a ladder and returns the groups of results. With several thread counts, an instance on the CPU has one group
 /// per count, in ascending order. A rung that always runs on one thread, or always on every core, is in only one of
 /// these groups. Throws Error for an unknown problem or rung, for an input that the problem cannot use, and for a
-/// negative thread count. Throws not_built or no_device if a GPU is requested and none can be used.
+/// negative thread count. Throws not_built or no_device if a GPU is requested and none can be used, also if a custom
+/// rung on a GPU cannot be tried. Throws device_failed if failed work prevents this process from using the GPU.
 UPSWEEP_CONTAINERS std::vector<Group> climb(const ClimbRequest& request, const ClimbProgress& progress);
 
 }  // namespace upsweep

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* upsweep/rung.h: a custom rung, from C or any language that makes shared libraries: `upsweep ladder PROBLEM
- * --with ./my_rung.so` verifies it, then times it together with the other rungs.
+ * --with ./my_rung.so` verifies it, then times it together with the other rungs. With --device cuda it runs on a GPU.
  *
  * A library defines upsweep_rung_version and one function for each problem that it solves. Functions do not write
  * their inputs, and outputs do not overlap inputs. Arrays are aligned only to their elements. Lengths may be 0.
  * `threads` is the number of threads to use, 1 or more. Integers wrap (modulo 2^bits). A function returns 0,
- * UPSWEEP_RUNG_SKIPS, or its error code, which is 1 or more. */
+ * UPSWEEP_RUNG_SKIPS, or its error code, which is 1 or more.
+ *
+ * Functions called upsweep_rung_cuda_… run on a GPU. A library may define functions for both places. Rules that differ:
+ * - Arrays are memory of the current device. Host code must not access them.
+ * - All work must be in `stream`: kernels, copies, and temporary memory (cudaMallocAsync). It is not the default stream
+ *   and does not wait for that.
+ * - A function need not wait for its work. It may be called again before that work has ended.
+ * - An error code is a cudaError_t: return cudaGetLastError() after the launches. */
 #ifndef UPSWEEP_RUNG_H
 #define UPSWEEP_RUNG_H
 
@@ -49,6 +56,25 @@ int upsweep_rung_filtered_sum(const uint32_t* key, const int64_t* quantity, cons
 /* Computes for each s in 0 … target whether some of the n items, each > 0, add up to s: bit s % 64 of sums[s / 64].
  * There are target / 64 + 1 words. The bits above bit `target`, up to the end of the last word, are 0. */
 int upsweep_rung_subset_sum(const int64_t* items, int64_t n, int64_t target, uint64_t* sums, int threads);
+
+/* ------------------------------------------------------------------------------------------------ rungs on a GPU */
+
+typedef struct CUstream_st* upsweep_rung_stream; /* cudaStream_t, without a CUDA header */
+
+/* Each function computes the same as the function for the CPU. */
+int upsweep_rung_cuda_scan(upsweep_type type, const void* in, int64_t n, void* out, upsweep_rung_stream stream);
+int upsweep_rung_cuda_reduce(upsweep_type type, const void* in, int64_t n, void* sum, upsweep_rung_stream stream);
+int upsweep_rung_cuda_offsets(upsweep_type type, const void* starts, const void* stops, int64_t n, int64_t* offsets,
+                              upsweep_rung_stream stream);
+int upsweep_rung_cuda_segmented_reduce(upsweep_type type, const void* content, const int64_t* offsets, int64_t lists,
+                                       void* sums, upsweep_rung_stream stream);
+
+/* Returns and clears the last error of the library's CUDA runtime. This function is optional. nvcc links a separate
+ * runtime into each library, so upsweep sees its errors only through this function. nvcc defines it here. */
+int upsweep_rung_cuda_error(void);
+#ifdef __CUDACC__
+__attribute__((used)) inline int upsweep_rung_cuda_error(void) { return (int)cudaGetLastError(); }
+#endif
 
 #ifdef __cplusplus
 }

@@ -46,26 +46,32 @@ struct Outputs {
   std::vector<std::vector<std::byte>> arrays = {};
 };
 
+/// A guest's id does not name its backend.
+Backend backend_of(const RungInfo& rung, const Guest* guest) {
+  return guest != nullptr && is_guest(rung) ? guest->backend() : rung.backend();
+}
+
 using PlaceOf = std::function<std::unique_ptr<ClimbPlace>(Instance& instance, int threads)>;
 
 class Climber {
  public:
   /// `threads`: the counts in ascending order.
   Climber(const ClimbRequest& request, const ClimbProgress& progress, const ProblemInfo& problem, Backend backend,
-          std::vector<int> threads, PlaceOf place_of, std::map<Type, Error> refusals)
+          std::vector<int> threads, PlaceOf place_of, const Guest* guest, std::map<Type, Error> refusals)
       : request_(request),
         progress_(progress),
         problem_(problem),
         backend_(backend),
         threads_(std::move(threads)),
         place_of_(std::move(place_of)),
+        guest_(guest),
         refusals_(std::move(refusals)) {}
 
   std::vector<Group> climb(Instance& instance);
 
  private:
   [[nodiscard]] bool is_wanted(const RungInfo& rung) const {
-    return rung.backend() == backend_ && (request_.rung.empty() || rung.id == request_.rung);
+    return backend_of(rung, guest_) == backend_ && (request_.rung.empty() || rung.id == request_.rung);
   }
   /// The number of threads that the rung uses if `asked` are requested.
   [[nodiscard]] int threads_of(const RungInfo& rung, int asked) const;
@@ -104,6 +110,7 @@ class Climber {
   Backend backend_;
   std::vector<int> threads_;
   PlaceOf place_of_;
+  const Guest* guest_;
   std::map<Type, Error> refusals_;  // of the guest
 };
 
@@ -148,6 +155,16 @@ void fail(Row& row, const Error& error) {
   row.reason.erase(0, row.reason.find_first_not_of(": "));
 }
 
+/// Throws if the guest that has failed left the GPU in a state in which every later call fails.
+void require_usable(ClimbPlace& place, const Row& guest) {
+  try {
+    place.require_usable();
+  } catch (const Error& error) {
+    throw Error(error.code(), std::string(guest.rung.id) + ": " + guest.reason +
+                                  ": this process cannot use the GPU again; omit --with to time the other rungs");
+  }
+}
+
 void Climber::verify(Row& row, Instance& instance, ClimbPlace& place, bool is_first) const {
   progress_("verifying " + std::string(row.rung.id) + number_of(row.rung) + " on " + std::to_string(instance.group.n) +
             with(row.threads));
@@ -163,6 +180,7 @@ void Climber::verify(Row& row, Instance& instance, ClimbPlace& place, bool is_fi
     row.status = row.reason.empty() ? RowStatus::verified : RowStatus::failed;
   } catch (const Error& error) {
     fail(row, error);
+    if (is_guest(row.rung)) require_usable(place, row);
   }
 }
 
@@ -398,7 +416,6 @@ const RungInfo* wanted_rung(const ClimbRequest& request, const ProblemInfo& prob
 }
 
 void require_guest_runs(const ClimbRequest& request, const RungInfo& guest) {
-  if (!request.on_cpu) throw Error(Code::invalid_argument, "--with: a custom rung runs only on the CPU");
   if (request.rung.empty() || request.rung == guest.id) return;
   throw Error(Code::invalid_argument,
               "--rung " + request.rung + " excludes the rung of --with, which is " + std::string(guest.id));
@@ -425,20 +442,22 @@ std::vector<Group> climb(const ClimbRequest& request, const ClimbProgress& progr
 
 std::vector<Group> climb(const ClimbRequest& request, const Problem& problem, const ClimbProgress& progress) {
   ProblemInfo info = problem.info();
-  const Guest* const guest = request.guest.empty() ? nullptr : &Guest::load(request.guest, info.name);
+  const Backend guest_on = request.on_cpu ? Backend::cpu : Backend::cuda;
+  const Guest* const guest = request.guest.empty() ? nullptr : &Guest::load(request.guest, info.name, guest_on);
   if (guest != nullptr) info.rungs.push_back(guest->info());
   const RungInfo* const wanted = wanted_rung(request, info);
   if (guest != nullptr) require_guest_runs(request, guest->info());
   std::vector<Group> groups;
   const auto climb_on = [&](Backend backend, const std::vector<int>& threads, const PlaceOf& place_of) {
     const auto runs_here = [&](const RungInfo& rung) {
-      return rung.backend() == backend && (wanted == nullptr || wanted->id == rung.id);
+      return backend_of(rung, guest) == backend && (wanted == nullptr || wanted->id == rung.id);
     };
     if (std::none_of(info.rungs.begin(), info.rungs.end(), runs_here)) return;
-    const bool tries = guest != nullptr && backend == Backend::cpu && (wanted == nullptr || is_guest(*wanted));
-    // Before anything is timed: a guest whose threads have started cannot be tried in a child process.
+    const bool tries = guest != nullptr && backend == guest->backend() && (wanted == nullptr || is_guest(*wanted));
+    // Before anything is timed: a guest whose threads have started cannot be tried in a child process. Before this
+    // process uses a GPU: a child process could not use it then.
     auto refusals = tries ? try_guest(*guest, request, problem, progress) : std::map<Type, Error>();
-    Climber climber(request, progress, info, backend, threads, place_of, std::move(refusals));
+    Climber climber(request, progress, info, backend, threads, place_of, guest, std::move(refusals));
     problem.visit_instances(request, backend, [&](Instance& instance) {
       instance.guest = guest;
       if (instance.group.limit_bytes == 0) instance.group.limit_bytes = instance.group.bytes;

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "system/float_mode.hpp"
+#include "upsweep/error.hpp"
 
 namespace upsweep {
 namespace {
@@ -26,11 +27,23 @@ struct Timed {
   }
   double sample(Clock& clock) {
     clock.next();
-    const double seconds = clock.seconds_of([&] {
-      for (int i = 0; i < repeats; ++i) contender.run();
-    });
+    const double seconds = seconds_of(clock);
     used += seconds;
     return seconds / repeats;
+  }
+
+ private:
+  /// An error names the contender: work on a GPU fails after its call.
+  double seconds_of(Clock& clock) const {
+    try {
+      return clock.seconds_of([&] {
+        for (int i = 0; i < repeats; ++i) contender.run();
+      });
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      if (message.starts_with(contender.name)) throw;
+      throw Error(error.code(), contender.name + ": " + message, error.index());
+    }
   }
 };
 

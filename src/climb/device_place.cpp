@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "climb/device_clock.hpp"
+#include "climb/guest.hpp"
 #include "climb/kernel_facts.hpp"
 #include "climb/place.hpp"
 #include "cuda/check.hpp"
@@ -30,11 +31,17 @@ void copy_to_device(void* to, const void* from, std::int64_t bytes) {
   require(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice), "copying to the device");
 }
 
-/// Keeps all memory that calls have freed in the device's pool while this object exists, so that allocation is not
+cudaMemPool_t default_pool(int device) {
+  cudaMemPool_t pool = nullptr;
+  require(cudaDeviceGetDefaultMemPool(&pool, device), "asking for the device's pool");
+  return pool;
+}
+
+/// Keeps all memory that calls have freed in a pool of the device while this object exists, so that allocation is not
 /// timed.
 class KeptPool {
  public:
-  explicit KeptPool(int device) : pool_(gpu::pool_of(device)) {
+  explicit KeptPool(cudaMemPool_t pool) : pool_(pool) {
     require(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &before_), "asking for the device's pool");
     std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
     require(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &all), "keeping freed memory");
@@ -62,11 +69,14 @@ class DevicePlace final : public ClimbPlace, private gpu::CurrentDevice {
   void poison() override;
   void fetch() override;
   std::string_view run(std::string_view rung, std::int64_t n) override {
-    return instance_.run(policy(rung), at().data(), n);
+    if (!is_guests(rung)) return instance_.run(policy(rung), at().data(), n);
+    instance_.run_guest(stream_.get(), at().data(), n);
+    return rung;
   }
   std::function<void()> runner(std::string_view rung, Overflow overflow) override;
   std::vector<Contender> limits() override;
   [[nodiscard]] Clock& clock() override { return clock_; }
+  void require_usable() override { require(cudaDeviceSynchronize(), "waiting for the device"); }
   void add_details(Row& row, const std::function<void()>& run) override;
 
  private:
@@ -90,6 +100,9 @@ class DevicePlace final : public ClimbPlace, private gpu::CurrentDevice {
   [[nodiscard]] gpu::Policy policy(std::string_view rung) const {
     return gpu::Policy{}.with_device(device_).with_rung(rung).with_stream(stream_.get());
   }
+  [[nodiscard]] bool is_guests(std::string_view rung) const {
+    return instance_.guest != nullptr && instance_.guest->info().id == rung;
+  }
   [[nodiscard]] bool stays_on_host(const HostArray& array) const {
     return instance_.group.is_pinned && !array.is_output;
   }
@@ -97,6 +110,7 @@ class DevicePlace final : public ClimbPlace, private gpu::CurrentDevice {
   Instance& instance_;
   int device_;
   KeptPool pool_;
+  KeptPool default_pool_;  // from which a guest allocates
   std::vector<HostArray> arrays_;
   std::vector<std::unique_ptr<gpu::Pinned>> pinned_;
   gpu::OwnStream stream_;
@@ -106,7 +120,12 @@ class DevicePlace final : public ClimbPlace, private gpu::CurrentDevice {
 };
 
 DevicePlace::DevicePlace(Instance& instance, int device)
-    : CurrentDevice(device), instance_(instance), device_(device), pool_(device), arrays_(instance.arrays()) {
+    : CurrentDevice(device),
+      instance_(instance),
+      device_(device),
+      pool_(gpu::pool_of(device)),
+      default_pool_(default_pool(device)),
+      arrays_(instance.arrays()) {
   for (const HostArray& array : arrays_) {
     if (stays_on_host(array)) pinned_.push_back(std::make_unique<gpu::Pinned>(array.data, array.bytes));
   }
@@ -158,6 +177,9 @@ void DevicePlace::fetch() {
 }
 
 std::function<void()> DevicePlace::runner(std::string_view rung, Overflow /*not checked on GPUs*/) {
+  if (is_guests(rung)) {
+    return [this] { instance_.run_guest(stream_.get(), at().data(), instance_.group.n); };
+  }
   const gpu::Policy by = policy(rung);
   auto workspace = std::make_shared<gpu::Workspace>(instance_.workspace(by), device_, stream_.get());
   return [this, by, workspace] { instance_.run(by.with_workspace(*workspace), at().data(), instance_.group.n); };
@@ -193,6 +215,7 @@ std::vector<Contender> DevicePlace::limits() {
 }
 
 void DevicePlace::add_details(Row& row, const std::function<void()>& run) {
+  if (is_guest(row.rung)) return;  // its code may wait, which no graph can contain
   instance_.add_details(row, policy(row.rung.id), at().data());
   const bool waits = instance_.waits(row.rung) || row.rung.host_adds;
   if (!waits) row.kernels = gpu::kernels_of(stream_.get(), run);
@@ -211,11 +234,15 @@ void DevicePlace::add_details(Row& row, const std::function<void()>& run) {
 
 }  // namespace
 
-std::unique_ptr<ClimbPlace> device_place(Instance& instance) {
+int gpu::first_usable_device() {
   const auto& all = gpu::devices();
   const auto usable = std::find_if(all.begin(), all.end(), [](const gpu::Device& one) { return one.error.empty(); });
   if (usable == all.end()) throw Error(Code::no_device, "no CUDA device on this machine");
-  return std::make_unique<DevicePlace>(instance, static_cast<int>(usable - all.begin()));
+  return static_cast<int>(usable - all.begin());
+}
+
+std::unique_ptr<ClimbPlace> device_place(Instance& instance) {
+  return std::make_unique<DevicePlace>(instance, gpu::first_usable_device());
 }
 
 }  // namespace upsweep

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "climb/device_trials.hpp"
 #include "climb/problems.hpp"
 #include "system/child.hpp"
 #include "system/float_mode.hpp"
@@ -17,31 +18,40 @@
 namespace upsweep {
 namespace {
 
-constexpr std::string_view kScan[] = {"in", "out"};
-constexpr std::string_view kReduce[] = {"in", "sum"};
-constexpr std::string_view kOffsets[] = {"starts", "stops", "offsets"};
-constexpr std::string_view kSegmentedReduce[] = {"content", "offsets", "sums"};
-constexpr std::string_view kFilteredSum[] = {"key", "quantity", "price", "sum"};
-constexpr std::string_view kSubsetSum[] = {"sums"};
+constexpr GuestArray kScan[] = {{"in"}, {"out"}};
+constexpr GuestArray kReduce[] = {{"in"}, {"sum"}};
+constexpr GuestArray kOffsets[] = {{"starts"}, {"stops"}, {"offsets", 8}};
+constexpr GuestArray kSegmentedReduce[] = {{"content"}, {"offsets", 8}, {"sums"}};
+constexpr GuestArray kFilteredSum[] = {{"key", 4}, {"quantity", 8}, {"price", 8}, {"sum", 8}};
+constexpr GuestArray kSubsetSum[] = {{"sums", 8}};
 
-constexpr GuestProblem kGuestProblems[] = {{"scan", "upsweep_rung_scan", kScan},
-                                           {"reduce", "upsweep_rung_reduce", kReduce},
-                                           {"offsets", "upsweep_rung_offsets", kOffsets},
-                                           {"segmented-reduce", "upsweep_rung_segmented_reduce", kSegmentedReduce},
-                                           {"filtered-sum", "upsweep_rung_filtered_sum", kFilteredSum},
-                                           {"subset-sum", "upsweep_rung_subset_sum", kSubsetSum}};
+constexpr GuestProblem kGuestProblems[] = {
+    {"scan", "upsweep_rung_scan", "upsweep_rung_cuda_scan", kScan},
+    {"reduce", "upsweep_rung_reduce", "upsweep_rung_cuda_reduce", kReduce},
+    {"offsets", "upsweep_rung_offsets", "upsweep_rung_cuda_offsets", kOffsets},
+    {"segmented-reduce", "upsweep_rung_segmented_reduce", "upsweep_rung_cuda_segmented_reduce", kSegmentedReduce},
+    {"filtered-sum", "upsweep_rung_filtered_sum", nullptr, kFilteredSum},
+    {"subset-sum", "upsweep_rung_subset_sum", nullptr, kSubsetSum}};
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(Code::invalid_argument, "--with: " + message); }
 
 void append(std::string& list, std::string_view one) { list.append(list.empty() ? "" : ", ").append(one); }
 
-const GuestProblem& guest_problem(std::string_view name) {
+const char* function_of(const GuestProblem& problem, Backend backend) {
+  return backend == Backend::cuda ? problem.on_gpu : problem.on_cpu;
+}
+
+std::string place_text(Backend backend) { return backend == Backend::cuda ? "a GPU" : "the CPU"; }
+
+const GuestProblem& guest_problem(std::string_view name, Backend backend) {
   std::string those;
   for (const GuestProblem& one : kGuestProblems) {
+    if (function_of(one, backend) == nullptr) continue;
     if (one.problem == name) return one;
     append(those, one.problem);
   }
-  refuse("the " + std::string(name) + " ladder does not support custom rungs; these do: " + those);
+  refuse("the " + std::string(name) + " ladder does not support custom rungs" +
+         (backend == Backend::cuda ? " on a GPU" : "") + "; these do: " + those);
 }
 
 /// A function of the library, or null.
@@ -95,15 +105,33 @@ void require_version(void* library, const std::string& path) {
          std::to_string(UPSWEEP_RUNG_VERSION) + ": compile it again");
 }
 
-void* require_rung(void* library, const std::string& path, const GuestProblem& wanted) {
-  if (void* const found = dlsym(library, wanted.function)) return found;
-  std::string others;
+/// The names of the problems that the library has a rung of.
+std::string problems_on(void* library, Backend backend) {
+  std::string names;
   for (const GuestProblem& one : kGuestProblems) {
-    if (dlsym(library, one.function) != nullptr) append(others, one.problem);
+    const char* const function = function_of(one, backend);
+    if (function != nullptr && dlsym(library, function) != nullptr) append(names, one.problem);
   }
-  const std::string has =
-      others.empty() ? "no rung" : "a rung of " + others + ", none of " + std::string(wanted.problem);
-  refuse(path + " has " + has + ": there is no function " + wanted.function);
+  return names;
+}
+
+void* require_rung(void* library, const std::string& path, const GuestProblem& wanted, Backend backend) {
+  const char* const function = function_of(wanted, backend);
+  if (void* const found = dlsym(library, function)) return found;
+  const Backend elsewhere = backend == Backend::cuda ? Backend::cpu : Backend::cuda;
+  const char* const other = function_of(wanted, elsewhere);
+  if (other != nullptr && dlsym(library, other) != nullptr) {
+    refuse(path + " has a rung of " + std::string(wanted.problem) + " for " + place_text(elsewhere) + ", none for " +
+           place_text(backend) + " (" + function + "): " + (backend == Backend::cuda ? "omit" : "add") +
+           " --device cuda");
+  }
+  std::string has;
+  for (const Backend one : {backend, elsewhere}) {
+    const std::string names = problems_on(library, one);
+    if (!names.empty()) append(has, "a rung of " + names + (one == Backend::cuda ? " for a GPU" : ""));
+  }
+  has = has.empty() ? "no rung" : has + ", none of " + std::string(wanted.problem);
+  refuse(path + " has " + has + ": there is no function " + function);
 }
 
 /// "guest.NAME", as the library says, otherwise its file name.
@@ -125,25 +153,28 @@ std::string id_of(void* library, const std::string& path) {
 
 }  // namespace
 
-Guest::Guest(std::string id, void* function, const GuestProblem& problem)
+Guest::Guest(std::string id, Backend backend, void* function, LastError last_error, const GuestProblem& problem)
     : id_(std::move(id)),
+      backend_(backend),
       function_(function),
+      last_error_(last_error),
       problem_(problem),
       info_{.id = id_,
             .idea = "a custom rung",
-            .needs = "any CPU",
+            .needs = backend == Backend::cuda ? "any GPU" : "any CPU",
             .traffic = "",
             .cost = "",
             .limit = "",
             .determinism = Determinism::no} {}  // it may add floats in any order: the serial bound holds for all orders
 
-const Guest& Guest::load(const std::string& path, std::string_view problem) {
-  const GuestProblem& wanted = guest_problem(problem);
+const Guest& Guest::load(const std::string& path, std::string_view problem, Backend backend) {
+  const GuestProblem& wanted = guest_problem(problem, backend);
   const KeptFloatMode kept;  // -ffast-math has a constructor that changes it
   void* const library = load_library(path);
   require_version(library, path);
-  void* const function = require_rung(library, path, wanted);
-  return *new Guest(id_of(library, path), function, wanted);
+  void* const function = require_rung(library, path, wanted, backend);
+  auto* const last_error = find_function<decltype(upsweep_rung_cuda_error)>(library, "upsweep_rung_cuda_error");
+  return *new Guest(id_of(library, path), backend, function, backend == Backend::cuda ? last_error : nullptr, wanted);
 }
 
 void Guest::refuse_exception(std::string_view what) {
@@ -151,10 +182,15 @@ void Guest::refuse_exception(std::string_view what) {
               "throws an exception" + std::string(what.empty() ? "" : ": ") + std::string(what));
 }
 
-void Guest::require_success(int returned) {
-  if (returned == 0) return;
+void Guest::require_success(int returned) const {
+  const int left = last_error_ == nullptr ? 0 : last_error_();
   if (returned == UPSWEEP_RUNG_SKIPS) throw Error(Code::unsupported, "does not support this type");
-  throw Error(Code::invalid_argument, "returns error " + std::to_string(returned));
+  if (returned != 0) {
+    const std::string text = backend_ == Backend::cuda ? gpu::runtime_error_text(returned) : "";
+    throw Error(Code::invalid_argument,
+                "returns error " + std::to_string(returned) + (text.empty() ? "" : " (" + text + ")"));
+  }
+  if (left != 0) throw Error(Code::invalid_argument, "returns 0 after a CUDA error: " + gpu::runtime_error_text(left));
 }
 
 }  // namespace upsweep

@@ -7,29 +7,39 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "climb/problem.hpp"
 #include "upsweep/rung.h"
 
 namespace upsweep {
 
+/// An array of a guest.
+struct GuestArray {
+  std::string_view name;  ///< in rung.h
+  int bytes = 0;          ///< of an element; 0: an element of the instance's type
+};
+
 /// A problem that accepts a custom rung.
 struct GuestProblem {
   std::string_view problem;
-  const char* function;                      ///< the library's function for it
-  std::span<const std::string_view> arrays;  ///< its arrays, the first of Instance::arrays(), by their names in rung.h
+  const char* on_cpu;                  ///< the library's function for it
+  const char* on_gpu;                  ///< its function for a GPU; null: none
+  std::span<const GuestArray> arrays;  ///< its arrays, the first of Instance::arrays()
 };
 
 /// A loaded library, for one problem. It stays loaded: groups name its rung, and its threads may continue.
 class Guest {
  public:
-  /// Throws invalid_argument for a file that is not such a library, and for a problem that accepts none.
-  static const Guest& load(const std::string& path, std::string_view problem);
+  /// Throws invalid_argument for a file that is not such a library, and for a problem that accepts none. The library
+  /// must have a function for the problem and the backend.
+  static const Guest& load(const std::string& path, std::string_view problem, Backend backend);
 
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
 
   [[nodiscard]] const RungInfo& info() const { return info_; }
+  [[nodiscard]] Backend backend() const { return backend_; }
   [[nodiscard]] const GuestProblem& problem() const { return problem_; }
 
   /// Calls the problem's function. Throws unsupported if it skips the call. Throws invalid_argument if it returns an
@@ -47,13 +57,24 @@ class Guest {
     require_success(returned);
   }
 
+  /// Calls the problem's function for the CPU with a number of threads, or its function for a GPU with a stream.
+  template <class OnCpu, class OnGpu, class... Arguments>
+  void call_at(const GuestPlace& place, const Arguments&... arguments) const {
+    if (const int* const threads = std::get_if<int>(&place)) return call<OnCpu>(arguments..., *threads);
+    call<OnGpu>(arguments..., std::get<gpu::Stream>(place));
+  }
+
  private:
-  Guest(std::string id, void* function, const GuestProblem& problem);
-  static void require_success(int returned);
+  using LastError = int (*)();
+
+  Guest(std::string id, Backend backend, void* function, LastError last_error, const GuestProblem& problem);
+  void require_success(int returned) const;
   [[noreturn]] static void refuse_exception(std::string_view what);
 
   std::string id_;
+  Backend backend_;
   void* function_;
+  LastError last_error_;  // of the library's CUDA runtime; may be null
   const GuestProblem& problem_;
   RungInfo info_;
 };
@@ -61,8 +82,9 @@ class Guest {
 template <class T>
 inline constexpr auto kCType = static_cast<upsweep_type>(type_of<T>());
 
-/// Runs the guest in a separate process. Runs it on small instances of every requested type with 1, 2 and 7 threads,
-/// and once on the requested instances. Returns the errors by type; a type without an error has no entry.
+/// Runs the guest in a separate process, on small instances of every requested type and once on the requested
+/// instances. On the CPU it runs with 1, 2 and 7 threads, on a GPU with aligned and misaligned arrays. Returns the
+/// errors by type; a type without an error has no entry. Throws no_device if the separate process cannot use a GPU.
 std::map<Type, Error> try_guest(const Guest& guest, const ClimbRequest& request, const Problem& problem,
                                 const ClimbProgress& progress);
 

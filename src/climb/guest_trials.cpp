@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/guest_trials.cpp: tries a guest on small instances that rungs get wrong, and on those that will be timed. Each
-// array is between pages that must not be touched. The guest runs in a child process, where a crash or a hang is
-// reported like any other mistake.
+// climb/guest_trials.cpp: tries a guest on small instances that rungs get wrong, and on those that will be timed. On
+// the CPU each array is between pages that must not be touched. The guest runs in a child process, where a crash or a
+// hang is reported like any other mistake.
+#include "climb/guest_trials.hpp"
+
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,8 +13,8 @@
 #include <cstring>
 #include <memory>
 
+#include "climb/device_trials.hpp"
 #include "climb/generated_lists.hpp"
-#include "climb/guest.hpp"
 #include "cpu/parallel.hpp"
 #include "system/child.hpp"
 #include "system/float_mode.hpp"
@@ -21,11 +23,11 @@
 namespace upsweep {
 namespace {
 
-constexpr int kMostSeconds = 20;  // for one call
+// For one call. On a GPU the first call of the process also starts the driver.
+constexpr int kMostSeconds = 20;
+constexpr int kMostSecondsOnGpu = 60;
 constexpr int kThreads[] = {1, 2, 7};
-// A library's threads meet at borders that the small instances do not have. A race there may be correct at times.
-constexpr std::int64_t kLarge = 10'000;
-constexpr int kLargeRuns = 3;
+constexpr int kLargeRuns = 3;  // a race may be correct at times
 
 // ---------------------------------------------------------------------------------------------------------- instances
 
@@ -148,14 +150,14 @@ void listen_for_faults() {
   (void)sigaction(SIGBUS, &action, nullptr);
 }
 
-/// Makes one call on separate arrays. Returns "", or what is wrong.
+/// Makes one call on the CPU on separate arrays. Returns "", or what is wrong.
 std::string wrong_in_call(const Guest& guest, Instance& instance, int threads) {
   Fenced arrays;
   const std::vector<HostArray> own = instance.arrays();
   std::vector<void*> at;
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (i < guest.problem().arrays.size()) {
-      arrays.push_back(std::make_unique<FencedArray>(own[i], guest.problem().arrays[i]));
+      arrays.push_back(std::make_unique<FencedArray>(own[i], guest.problem().arrays[i].name));
     }
     at.push_back(i < arrays.size() ? arrays[i]->data() : own[i].data);
   }
@@ -171,62 +173,94 @@ std::string wrong_in_call(const Guest& guest, Instance& instance, int threads) {
   return instance.wrong(guest.info());
 }
 
-std::string described(const Instance& instance, int threads) {
+std::string described(const Instance& instance, const std::string& how) {
   std::string text = instance.group.title;
   if (!instance.group.input.empty()) text += ", " + instance.group.input;
   if (const auto& facts = instance.group.facts; !facts.empty() && facts[0].first == "target") {
     text += ", target " + std::to_string(std::get<std::int64_t>(facts[0].second));
   }
-  return text + ", with " + threads_text(threads);
+  return text + ", " + how;
 }
 
-/// Reports the current instance, and the first mistake there.
-void try_instance(const Guest& guest, Instance& instance) {
-  instance.guest = &guest;
-  for (int which = 0; which < instance.fills(); ++which) {
-    instance.fill(which);
-    for (const int threads : kThreads) {
-      for (int i = 0; i < (instance.group.n > kLarge ? kLargeRuns : 1); ++i) {
-        report_line("at " + described(instance, threads));
-        const std::string reason = wrong_in_call(guest, instance, threads);
-        if (reason.empty()) continue;
-        report_line("failed " + reason);
-        _exit(0);
-      }
-    }
+/// Makes the calls, and reports each and the first mistake.
+void try_calls(const Instance& instance, const std::vector<Trial>& trials) {
+  for (const Trial& trial : trials) {
+    report_line("at " + described(instance, trial.how));
+    const std::string reason = trial.wrong();
+    if (reason.empty()) continue;
+    report_line("failed " + reason);
+    _exit(0);
   }
 }
 
 /// The estimated seconds of a call on the whole instance, measured by a call on some of it.
 double estimate(const Guest& guest, Instance& instance, int threads) {
-  constexpr std::int64_t kSome = 1 << 15;
   if (const auto seconds = instance.estimate(guest.info())) return *seconds;
-  if (instance.group.n <= kSome) return 0;
+  if (instance.group.n <= kTimedTrial) return 0;
   std::vector<void*> at;
   for (const HostArray& array : instance.arrays()) at.push_back(array.data);
   const auto begin = std::chrono::steady_clock::now();
-  instance.run_guest(threads, at.data(), kSome);
+  instance.run_guest(threads, at.data(), kTimedTrial);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  return taken.count() * static_cast<double>(instance.group.n) / static_cast<double>(kSome);
+  return taken.count() * static_cast<double>(instance.group.n) / static_cast<double>(kTimedTrial);
 }
 
-/// Runs each instance that will be timed once, if there is memory for its arrays twice and time for the call. Something
-/// that ends the process here would end the command later.
-void try_asked(const Guest& guest, const ClimbRequest& request, Instance& instance) {
-  instance.guest = &guest;
-  double bytes = 0;
-  for (const HostArray& array : instance.arrays()) bytes += static_cast<double>(array.bytes);
-  if (2 * bytes > static_cast<double>(available_memory()) / 2) return;
-  instance.fill(instance.fills() - 1);
-  for (const int asked : request.threads) {
-    const int threads = cpu::worker_count(asked);
-    report_line("at " + described(instance, threads));
-    if (estimate(guest, instance, threads) > request.max_seconds) continue;
-    if (const std::string reason = wrong_in_call(guest, instance, threads); !reason.empty()) {
-      report_line("failed " + reason);
-      _exit(0);
+/// Calls of a guest on the CPU, with different numbers of threads.
+class HostTrials final : public TrialPlace {
+ public:
+  HostTrials(const Guest& guest, const ClimbRequest& request) : guest_(guest), request_(request) {}
+
+  std::vector<Trial> small_trials(Instance& instance) override {
+    std::vector<Trial> trials;
+    for (const int threads : kThreads) {
+      for (int i = 0; i < (instance.group.n > kLargeTrial ? kLargeRuns : 1); ++i) {
+        trials.push_back(
+            trial(threads, [this, &instance, threads] { return wrong_in_call(guest_, instance, threads); }));
+      }
     }
+    return trials;
   }
+  std::vector<Trial> timed_trials(Instance& instance) override {
+    double bytes = 0;
+    for (const HostArray& array : instance.arrays()) bytes += static_cast<double>(array.bytes);
+    if (2 * bytes > static_cast<double>(available_memory()) / 2) return {};
+    std::vector<Trial> trials;
+    for (const int asked : request_.threads) {
+      const int threads = cpu::worker_count(asked);
+      trials.push_back(trial(threads, [this, &instance, threads] {
+        if (estimate(guest_, instance, threads) > request_.max_seconds) return std::string();
+        return wrong_in_call(guest_, instance, threads);
+      }));
+    }
+    return trials;
+  }
+
+ private:
+  static Trial trial(int threads, std::function<std::string()> wrong) {
+    return {"with " + threads_text(threads), std::move(wrong)};
+  }
+
+  const Guest& guest_;
+  const ClimbRequest& request_;
+};
+
+/// Reports the current instance, and the first mistake there.
+void try_instance(const Guest& guest, Instance& instance, TrialPlace& place) {
+  instance.guest = &guest;
+  for (int which = 0; which < instance.fills(); ++which) {
+    instance.fill(which);
+    try_calls(instance, place.small_trials(instance));
+  }
+}
+
+/// Runs each instance that will be timed once, if there is memory and time for that. Something that ends the process
+/// here would end the command later.
+void try_asked(const Guest& guest, Instance& instance, TrialPlace& place) {
+  instance.guest = &guest;
+  const std::vector<Trial> trials = place.timed_trials(instance);
+  if (trials.empty()) return;
+  instance.fill(instance.fills() - 1);
+  try_calls(instance, trials);
 }
 
 void try_all(const Guest& guest, const ClimbRequest& request, const ClimbRequest& asked, const Problem& problem,
@@ -234,19 +268,24 @@ void try_all(const Guest& guest, const ClimbRequest& request, const ClimbRequest
   report_to = out;
   listen_for_faults();
   try {
+    const auto place = guest.backend() == Backend::cuda ? gpu::device_trials(guest, asked)
+                                                        : std::make_unique<HostTrials>(guest, asked);
     ClimbRequest small = request;
     const bool is_of_items = request.problem == "subset-sum";
     for (const std::int64_t n : is_of_items ? std::span<const std::int64_t>(kItemCounts) : kSizes) {
       small.sizes = {n};
       for (const Settings& settings : settings_of(request.problem)) {
         small.settings = settings;
-        problem.visit_instances(small, Backend::cpu, [&](Instance& instance) { try_instance(guest, instance); });
+        problem.visit_instances(small, guest.backend(),
+                                [&](Instance& instance) { try_instance(guest, instance, *place); });
       }
     }
-    problem.visit_instances(asked, Backend::cpu, [&](Instance& instance) { try_asked(guest, asked, instance); });
+    problem.visit_instances(asked, guest.backend(), [&](Instance& instance) { try_asked(guest, instance, *place); });
     report_line("done");
   } catch (const Error& error) {
-    report_line((error.code() == Code::unsupported ? "skips " : "failed ") + std::string(error.what()));
+    const bool has_no_place = error.code() == Code::no_device;
+    const bool skips = error.code() == Code::unsupported;
+    report_line((has_no_place ? "no device " : skips ? "skips " : "failed ") + std::string(error.what()));
   } catch (const std::bad_alloc&) {
     report_line("failed not enough memory");
   }
@@ -263,11 +302,13 @@ std::optional<std::string> last_said(const std::string& all, const std::string& 
   return lines.substr(first, lines.find('\n', first) - first);
 }
 
-/// The verdict on all instances of one type.
+/// The verdict on all instances of one type. Throws no_device.
 std::optional<Error> try_type(const Guest& guest, const ClimbRequest& request, const ClimbRequest& asked,
                               const Problem& problem) {
-  const auto [said, how] = run_in_child([&](int out) { try_all(guest, request, asked, problem, out); }, kMostSeconds);
+  const int most_seconds = guest.backend() == Backend::cuda ? kMostSecondsOnGpu : kMostSeconds;
+  const auto [said, how] = run_in_child([&](int out) { try_all(guest, request, asked, problem, out); }, most_seconds);
   if (last_said(said, "done")) return std::nullopt;
+  if (const auto reason = last_said(said, "no device ")) throw Error(Code::no_device, *reason);
   if (const auto reason = last_said(said, "skips ")) return Error(Code::unsupported, *reason);
   const std::string reason = last_said(said, "failed ").value_or(how);
   return Error(Code::invalid_argument, last_said(said, "at ").value_or("before its first call") + ": " + reason);

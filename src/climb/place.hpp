@@ -33,6 +33,8 @@ class ClimbPlace {
   /// The machine's limits: "copy", and "read" if rows are compared with that.
   virtual std::vector<Contender> limits() = 0;
   [[nodiscard]] virtual Clock& clock() = 0;
+  /// Throws Error device_failed if no rung can run here any more.
+  virtual void require_usable() {}
   /// Adds details to a row that was timed by `run`.
   virtual void add_details(Row&, const std::function<void()>& /*run*/) {}
 };
@@ -40,5 +42,10 @@ class ClimbPlace {
 std::unique_ptr<ClimbPlace> host_place(Instance& instance, int threads);
 /// Throws Error not_built, no_device.
 std::unique_ptr<ClimbPlace> device_place(Instance& instance);
+
+namespace gpu {
+/// The GPU that ladders are climbed on. Throws Error no_device.
+int first_usable_device();
+}  // namespace gpu
 
 }  // namespace upsweep

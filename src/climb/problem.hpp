@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "upsweep/climb.hpp"
@@ -25,6 +26,9 @@ class Guest;
 
 /// Whether the rung is a custom rung of the user. It may add floats in any order.
 inline bool is_guest(const RungInfo& rung) { return rung.id.starts_with("guest."); }
+
+/// Where a custom rung runs: on this number of threads, or in this stream of a GPU.
+using GuestPlace = std::variant<int, gpu::Stream>;
 
 /// An array of an instance in host memory. An array on a device has the same number of bytes.
 struct HostArray {
@@ -62,8 +66,8 @@ class Instance {
   /// Makes one call on the first n elements, on the host's arrays or on a device's. Returns the rung; throws Error.
   virtual std::string_view run(const Policy& policy, Arrays at, std::int64_t n) = 0;
   virtual std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) = 0;
-  /// Makes this call by the guest, on the host's arrays, if the problem accepts a guest (climb/guest.hpp).
-  virtual void run_guest(int /*threads*/, Arrays, std::int64_t /*n*/) {
+  /// Makes this call by the guest, if the problem accepts a guest there (climb/guest.hpp).
+  virtual void run_guest(const GuestPlace&, Arrays, std::int64_t /*n*/) {
     throw Error(Code::unsupported, "no guest runs on this problem");
   }
   [[nodiscard]] virtual gpu::WorkspaceSize workspace(const gpu::Policy&) const { return {}; }

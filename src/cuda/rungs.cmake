@@ -39,6 +39,7 @@ set(kernels_beside_rungs problems/keys/by_key/key_runs.cu problems/lists/pack/co
   problems/lists/segmented_sort/packed_lists.cu scale/shards/lists.cu scale/shards/offsets.cu scale/shards/scan.cu)
 target_sources(upsweep PRIVATE
   climb/device_place.cpp
+  climb/device_trials.cpp
   climb/kernel_facts.cpp
   climb/link.cpp
   cuda/capability.cu

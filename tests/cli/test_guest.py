@@ -37,6 +37,10 @@ def source_of(folder, name):
     return next(path for path in folder.iterdir() if path.stem == name)
 
 
+def sources_of_cpu(folder):
+    return [path for path in folder.iterdir() if path.suffix in COMPILERS]
+
+
 @pytest.fixture
 def build(tmp_path):
     """Compiles a source to a shared library, as the exercises say, and returns its path."""
@@ -109,7 +113,7 @@ def test_a_stub_is_refused_or_right(upsweep, build, name):
 def test_every_exercise_is_described():
     text = (ROOT / "docs" / "guide" / "exercises.md").read_text()
     for folder in (STUBS, SOLUTIONS):
-        assert {path.stem for path in folder.iterdir()} == set(PROBLEMS)
+        assert {path.stem for path in sources_of_cpu(folder)} == set(PROBLEMS)
     for name in PROBLEMS:
         assert source_of(STUBS, name).name in text
 
@@ -311,6 +315,54 @@ def test_what_is_no_guest(upsweep, build):
     )
     assert "--with needs the PROBLEM" in said("invalid_argument", "--with", scan)
     assert "--with needs the name of a shared library" in said("invalid_argument", "scan", "--with", "")
+
+
+CUDA_SCAN = SCAN.replace("upsweep_rung_scan", "upsweep_rung_cuda_scan").replace("int threads", "upsweep_rung_stream threads")
+
+
+def test_a_rung_for_the_other_place(upsweep, build):
+    """Libraries in C: whether a GPU is here does not matter, except for the last."""
+    on_cpu = build(VERSION + SCAN + LOOP, ".c", "on_cpu")
+    on_gpu = build(VERSION + CUDA_SCAN + "return 1; }", ".c", "on_gpu")
+
+    def said(*args):
+        return upsweep.fails("invalid_argument", "ladder", *args)["message"]
+
+    assert said("scan", "--with", on_cpu, "--device", "cuda") == (
+        "--with: ./on_cpu.so has a rung of scan for the CPU, none for a GPU (upsweep_rung_cuda_scan): omit --device cuda"
+    )
+    for device in ("auto", "cpu"):
+        assert said("scan", "--with", on_gpu, "--device", device) == (
+            "--with: ./on_gpu.so has a rung of scan for a GPU, none for the CPU (upsweep_rung_scan): add --device cuda"
+        )
+    assert said("reduce", "--with", on_gpu, "--device", "cuda") == (
+        "--with: ./on_gpu.so has a rung of scan for a GPU, none of reduce: there is no function upsweep_rung_cuda_reduce"
+    )
+    assert said("reduce", "--with", on_gpu) == (
+        "--with: ./on_gpu.so has a rung of scan for a GPU, none of reduce: there is no function upsweep_rung_reduce"
+    )
+    for problem in ("subset-sum", "filtered-sum", "select"):
+        assert said(problem, "--with", on_gpu, "--device", "cuda") == (
+            f"--with: the {problem} ladder does not support custom rungs on a GPU; "
+            "these do: scan, reduce, offsets, segmented-reduce"
+        )
+    assert "excludes the rung of --with" in said("scan", "--with", on_gpu, "--device", "cuda", "--rung", "cuda.lookback")
+    assert "has no upsweep_rung_version()" in said(
+        "scan",
+        "--device",
+        "cuda",
+        "--with",
+        build(CUDA_SCAN.join(("#include <upsweep/rung.h>\n", "return 1; }")), ".c", "bare"),
+    )
+    assert "--with needs the PROBLEM" in said("--with", on_gpu, "--device", "cuda")
+    if upsweep.run("ladder", "scan", "--sizes", "1", "--rung", "cuda.lookback").returncode != 0:
+        upsweep.fails(("not_built", "no_device"), "ladder", "scan", "--with", on_gpu, "--device", "cuda")
+
+
+def test_one_library_for_both_places(upsweep, build):
+    both = build(VERSION + SCAN + LOOP + CUDA_SCAN + "return 1; }", ".c")
+    rows = guests(upsweep, "ladder", "scan", "--sizes", "9", "--types", "int64", "--with", both)
+    assert [(row["status"], row["device"]) for row in rows] == [("verified", "cpu")]
 
 
 LARGE = {

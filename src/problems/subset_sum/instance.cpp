@@ -121,7 +121,9 @@ class SubsetInstance final : public Instance {
   void fill(int which) override;
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override { return run_by(policy, at, n); }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override { return run_by(policy, at, n); }
-  void run_guest(int threads, Arrays at, std::int64_t n) override { run_guest_on(now_, threads, at, n); }
+  void run_guest(const GuestPlace& place, Arrays at, std::int64_t n) override {
+    run_guest_on(now_, std::get<int>(place), at, n);
+  }
   /// A guest only fills bitmaps.
   [[nodiscard]] bool takes(const RungInfo& rung) const override {
     return Instance::takes(rung) && (items_.fills || !is_guest(rung));

@@ -105,9 +105,10 @@ std::string_view FilteredSumInstance::run(const gpu::Policy& policy, Arrays at, 
   });
 }
 
-void FilteredSumInstance::run_guest(int threads, Arrays at, std::int64_t n) {
+void FilteredSumInstance::run_guest(const GuestPlace& place, Arrays at, std::int64_t n) {
   with_columns(at, [&](const auto*... columns) {
-    guest->call<decltype(upsweep_rung_filtered_sum)>(columns..., n, limit_, static_cast<std::int64_t*>(at[3]), threads);
+    guest->call<decltype(upsweep_rung_filtered_sum)>(columns..., n, limit_, static_cast<std::int64_t*>(at[3]),
+                                                     std::get<int>(place));
   });
 }
 

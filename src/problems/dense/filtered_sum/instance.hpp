@@ -41,7 +41,7 @@ class FilteredSumInstance : public Instance {
   [[nodiscard]] std::vector<HostArray> arrays() override;
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override;
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override;
-  void run_guest(int threads, Arrays at, std::int64_t n) override;
+  void run_guest(const GuestPlace& place, Arrays at, std::int64_t n) override;
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override;
   [[nodiscard]] bool takes(const RungInfo& rung) const override;
   [[nodiscard]] std::string wrong(const RungInfo& rung) override;

@@ -39,8 +39,9 @@ class ReduceInstance final : public ColumnInstance<T> {
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
     return reduce_async(policy, static_cast<const T*>(at[0]), n, static_cast<T*>(at[1]), T{});
   }
-  void run_guest(int threads, Arrays at, std::int64_t n) override {
-    this->guest->template call<decltype(upsweep_rung_reduce)>(kCType<T>, at[0], n, at[1], threads);
+  void run_guest(const GuestPlace& place, Arrays at, std::int64_t n) override {
+    this->guest->template call_at<decltype(upsweep_rung_reduce), decltype(upsweep_rung_cuda_reduce)>(place, kCType<T>,
+                                                                                                     at[0], n, at[1]);
   }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     return gpu::reduce_workspace<T, T>(policy, group.n);

@@ -32,8 +32,9 @@ class ScanInstance final : public ColumnInstance<T> {
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
     return inclusive_scan(policy, static_cast<const T*>(at[0]), n, static_cast<T*>(at[1])).rung;
   }
-  void run_guest(int threads, Arrays at, std::int64_t n) override {
-    this->guest->template call<decltype(upsweep_rung_scan)>(kCType<T>, at[0], n, at[1], threads);
+  void run_guest(const GuestPlace& place, Arrays at, std::int64_t n) override {
+    this->guest->template call_at<decltype(upsweep_rung_scan), decltype(upsweep_rung_cuda_scan)>(place, kCType<T>,
+                                                                                                 at[0], n, at[1]);
   }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     return gpu::scan_workspace<T, T>(policy, group.n);

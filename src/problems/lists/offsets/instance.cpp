@@ -72,16 +72,15 @@ class OffsetsInstance final : public Instance {
     return offsets_async(policy, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]),
                          static_cast<gpu::OffsetsStatus*>(at[3]));
   }
-  void run_guest(int threads, Arrays at, std::int64_t n) override {
-    status_ = {.first_bad = kNoIndex, .total = 0, .code = Code::ok};
-    guest->call<decltype(upsweep_rung_offsets)>(kCType<T>, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]),
-                                                threads);
+  void run_guest(const GuestPlace& place, Arrays at, std::int64_t n) override {
+    guest->call_at<decltype(upsweep_rung_offsets), decltype(upsweep_rung_cuda_offsets)>(
+        place, kCType<T>, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]));
   }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     return gpu::offsets_workspace<T>(policy, group.n);
   }
-  [[nodiscard]] std::string wrong(const RungInfo&) override {
-    if (status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
+  [[nodiscard]] std::string wrong(const RungInfo& rung) override {
+    if (!is_guest(rung) && status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
     void* const at[] = {starts_.data(), stops_.data()};
     const std::int64_t wrong = first_wrong(starts(at), stops(at), group.n, offsets_.data());
     if (wrong == kNoIndex) return "";

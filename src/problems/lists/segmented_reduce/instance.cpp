@@ -41,18 +41,20 @@ class SumsInstance final : public ListInstance<T, Bound> {
     return segmented_reduce_async(policy, this->lists_within(at, n), static_cast<const T*>(at[0]), n,
                                   static_cast<T*>(at[2]), static_cast<gpu::ListsStatus*>(at[3]));
   }
-  void run_guest(int threads, Arrays at, std::int64_t n) override {
-    status_ = {.first_bad = kNoIndex, .code = Code::ok};
+  void run_guest(const GuestPlace& place, Arrays at, std::int64_t n) override {
     if constexpr (!std::is_same_v<Bound, std::int64_t>) throw Error(Code::unsupported, "supports only int64 offsets");
-    this->guest->template call<decltype(upsweep_rung_segmented_reduce)>(
-        kCType<T>, at[0], static_cast<const std::int64_t*>(at[1]), this->lists_within(at, n).count, at[2], threads);
+    this->guest
+        ->template call_at<decltype(upsweep_rung_segmented_reduce), decltype(upsweep_rung_cuda_segmented_reduce)>(
+            place, kCType<T>, at[0], static_cast<const std::int64_t*>(at[1]), this->lists_within(at, n).count, at[2]);
   }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     return gpu::segmented_reduce_workspace<T, T>(policy, Lists::by_offsets(this->offsets_.data(), lists_),
                                                  this->group.n);
   }
   [[nodiscard]] std::string wrong(const RungInfo& rung) override {
-    if (status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
+    if (!is_guest(rung) && status_.code != Code::ok) {
+      return "finds list " + std::to_string(status_.first_bad) + " bad";
+    }
     const bool is_rounded = std::is_floating_point_v<T> && !(this->is_exact_ && content_.is_generated());
     // CUDA rungs and guests add floats in a different order.
     if ((rung.backend() == Backend::cuda || is_guest(rung)) && is_rounded) {
