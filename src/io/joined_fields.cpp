@@ -181,9 +181,10 @@ std::vector<int> JoinedFields::add(const std::string& path, const std::vector<Fi
     if (places[i] < 0) take(i, place_like(path, fields[i].name, taken));
   }
   if (before > 0 && !fields.empty() && std::find(taken.begin(), taken.end(), true) == taken.end()) {
-    throw Error(Code::invalid_argument,
-                fmt::format("{} shares no column with {}: {} against {}; query the files separately", path, first_path_,
-                            names_of_columns(fields), names_of_columns(fields_)));
+    throw Error(
+        Code::invalid_argument,
+        fmt::format("{}: shares no column with {}; columns here: {}; columns there: {}; query the files separately",
+                    path, first_path_, names_of_columns(fields), names_of_columns(fields_)));
   }
   if (before == 0) first_path_ = path;
   for (std::size_t i = 0; i < fields.size(); ++i) {
