@@ -114,7 +114,7 @@ enum class Op : std::uint8_t {
   floor_divide,  ///< rounds down; of integers 0 if the divisor is 0
   remainder,     ///< has the divisor's sign; of integers 0 if the divisor is 0
   fmod,          ///< has the dividend's sign; of integers 0 if the divisor is 0
-  power,         ///< of integers modulo 2^bits; a negative exponent yields 0, except of 1 and -1
+  power,         ///< of integers modulo 2^bits, and 0 if the exponent is negative
   maximum,       ///< NaN if an operand is NaN
   minimum,
   fmax,  ///< the other operand if one is NaN; floats only
@@ -127,8 +127,8 @@ enum class Op : std::uint8_t {
   bit_or,
   bit_xor,
   invert,
-  shift_left,  ///< integers only; 0 if the distance is negative or at least the number of bits
-  shift_right,
+  shift_left,   ///< integers only; by a negative distance, or by at least the number of bits: 0
+  shift_right,  ///< likewise; of negative integers -1
   // comparisons, of any type: booleans
   less,
   less_equal,
@@ -298,7 +298,7 @@ class Builder {
   /// Returns the elements of `domain` for which `mask` is true. Its parent is that of `domain`.
   [[nodiscard]] Domain filter(Domain domain, Value mask);
   /// Returns lists of `lists` by position: `index` holds positions of parent(lists). The domain of `index` is the
-  /// parent. A position out of range selects the nearest list.
+  /// parent. A position out of range is safe, but the list is unspecified.
   [[nodiscard]] Domain gather(Domain lists, Value index);
   /// Returns the choices of k elements of each list, 1 to 8, in lexicographic order.
   [[nodiscard]] Domain combinations(Domain lists, int k, bool replacement = false);
@@ -328,8 +328,10 @@ class Builder {
   /// Returns x as `type`. Floats are rounded towards 0; a float that does not fit an integer type yields its minimum,
   /// or of unsigned types 0. Booleans become 0 and 1; x becomes the boolean x != 0.
   [[nodiscard]] Value convert(Value x, ElementType type);
-  /// Returns the elements of x at positions `index`, over the domain of `index`. A position out of range reads the
-  /// nearest element, and 0 if there is none.
+  /// Returns a scalar as one value per element of `domain`.
+  [[nodiscard]] Value fill(Value scalar, Domain domain);
+  /// Returns the elements of x at positions `index`, over the domain of `index`. A position out of range is safe, but
+  /// the value is unspecified: the caller masks it.
   [[nodiscard]] Value take(Value x, Value index);
   /// Returns elements of a whole column by number, over the domain of `index`, an integer of any type. A number out of
   /// range reads the nearest element, and 0 if there is none.
@@ -348,9 +350,9 @@ class Builder {
   /// Returns for each element the position of the element that it stems from. filter, gather, pad: `which` is 0.
   /// combinations: 0 to k - 1. product: 0 for a, 1 for b.
   [[nodiscard]] Value source(Domain domain, int which = 0);
-  /// Returns the values over a concatenation: one for each of its parts, of one type.
+  /// Returns the values over a concatenation: one value for each of its parts, of one type, or a scalar.
   [[nodiscard]] Value concatenate(Domain concatenation, std::span<const Value> parts);
-  /// Returns the reduction of each list, over the parent.
+  /// Returns the reduction of each list, over the parent. x may be a scalar.
   [[nodiscard]] Value reduce(Reduction reduction, Value x, Domain lists);
   /// Returns the positions that sort each list of x, stable; over `lists`. NaN comes first in either order.
   [[nodiscard]] Value argsort(Value x, Domain lists, bool ascending);
