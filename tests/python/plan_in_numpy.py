@@ -356,7 +356,7 @@ class Run:
         return np.dtype(dtype).type(number)
 
     def do_parameter(self, number, dtype):
-        return np.dtype(dtype).type(self.parameters[number])
+        return np.dtype(dtype).type(self.parameters[number][0])
 
     def do_map(self, op, args):
         return OPS[op](*[self.of(x) for x in args])

@@ -153,7 +153,7 @@ class Stage:
             columns: list[Any] = [None] * len(buffers.columns)
             for i in self.columns:
                 columns[i] = _array(buffers.columns[i])
-            parameters = [_parameter(there[node], dtype) for node, dtype in self.low.parameters]
+            parameters = [(_parameter(there[node], dtype), dtype) for node, dtype in self.low.parameters]
             made = self.plan.run(columns, parameters, buffers.lengths[self.events], threads)
             if isinstance(made, tuple):
                 raise Rerun(self.low.messages[made[0]])
