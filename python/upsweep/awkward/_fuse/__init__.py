@@ -120,10 +120,11 @@ class Arguments:
 class Fused:
     """A function that runs in one pass over its arrays. Returned by fuse()."""
 
-    def __init__(self, function: Any, threads: int | None):
+    def __init__(self, function: Any, threads: int | None, new_builder: Any = _builder):
         functools.update_wrapper(self, function)
         self._function = function
         self._threads = threads
+        self._new_builder = new_builder
         self._entries: dict[tuple, tuple[Program | str, Guards]] = {}
         self._static: set[int] = set()  # the places of numbers whose values belong to the key
         self._lock = threading.Lock()  # of self._entries and self._static; not held while a function is recorded or runs
@@ -191,7 +192,7 @@ class Fused:
             return f"the function changes {changed}"
         if graph.needed and not graph.failure:
             return graph.needed
-        return Program(recording, _builder) if reason is None else reason
+        return Program(recording, self._new_builder) if reason is None else reason
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Runs the function and returns what was fused: the plans, and the calls that Awkward executed with the reasons."""

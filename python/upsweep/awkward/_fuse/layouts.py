@@ -87,7 +87,7 @@ class Buffers:
             if node._parameters:
                 key.append(repr(node._parameters))
             for i, content in enumerate(node._contents):
-                self.walk(content, None if made is None else Once(lambda i=i: made().content(i)))
+                self.walk(content, None if made is None else Once(lambda i=i: _projected_field(made(), i)))
         elif kind in (contents.ListOffsetArray, contents.ListArray):
             key.append("lists")
             key.append(np.dtype(np.int64))
@@ -127,6 +127,7 @@ def _trimmed(lists: Any) -> Any:
 
 
 def _projected_field(node: Any, i: int) -> Any:
+    """A field of records, which Awkward may have carried lazily."""
     if type(node) is not contents.IndexedArray:
         return node.content(i)
     made = contents.IndexedArray.simplified(node._index, node._content.content(i))

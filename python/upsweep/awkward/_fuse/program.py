@@ -57,8 +57,8 @@ _VIEWS = {ak.with_name, ak.with_parameter, ak.without_parameters, ak.without_fie
 class Stage:
     """One plan, and the calls that Awkward executes after it."""
 
-    def __init__(self, program: Program, there: dict[Node, Any]):
-        """`there`: the real arrays and numbers that the stage begins with."""
+    def __init__(self, program: Program, order: list[Node], there: dict[Node, Any]):
+        """`order`: the nodes that are not there yet. `there`: the real arrays and numbers that these nodes need."""
         self.program = program
         self.next: dict[tuple, Stage] = {}
         self.plan = None
@@ -68,7 +68,6 @@ class Stage:
         self.shapes: dict[Node, layouts.Shape] = {}  # what the plan computes
         self.calls: list[Node] = []  # what Awkward executes
         self._arithmetic: dict[Node, bool] = {}
-        order = program.missing(there)
         self._lower(order, there)
         self._choose(order, there)
 
@@ -111,7 +110,7 @@ class Stage:
 
     def _choose(self, order: list[Node], there: dict[Node, Any]) -> None:
         """Chooses what the plan computes and what Awkward executes."""
-        wanted = {node: None for node in self.program.outputs if node in self.lowered and node not in there}
+        wanted = {node: None for node in self.program.outputs if node in self.lowered and node in order}
         for node in order:
             if node not in self.lowered:
                 wanted.update((x, None) for x in nodes_in((node.args, node.kwargs)) if x in self.lowered and x not in there)
@@ -234,7 +233,7 @@ class Program:
             stage = stages.get(key)
             if stage is None:
                 with self.lock:
-                    stage = stages.get(key) or stages.setdefault(key, Stage(self, begin))
+                    stage = stages.get(key) or stages.setdefault(key, Stage(self, missing, begin))
             stage.run(there, buffers, threads)
             if seen is not None:
                 seen.append(stage)
