@@ -40,7 +40,9 @@ def made_events(count, seed=0):
         "met": ak.Array({"pt": random.exponential(30, count), "phi": random.uniform(-3, 3, count).astype(np.float32)}),
         "id": ak.Array(random.integers(-5, 6, count)),
         "opt": ak.Array(
-            contents.ByteMaskedArray(ak.index.Index8(missing.view(np.int8)), contents.NumpyArray(random.normal(0, 9, count)), False)
+            contents.ByteMaskedArray(
+                ak.index.Index8(missing.view(np.int8)), contents.NumpyArray(random.normal(0, 9, count)), False
+            )
         ),
         "nested": ak.Array(lists(of_lists, lists(inner, contents.NumpyArray(random.normal(0, 5, int(inner.sum())))))),
         "optlist": ak.Array(
@@ -195,7 +197,9 @@ class Interpreter:
                 order = ak.argsort(records.w, ascending=a % 2 == 0)
                 self.jagged.append((records[order].pt, self.new_group()))
         elif step == 21:
-            self.jagged.append((x[:, [slice(2), slice(1, None), slice(-2, None), slice(1, -1), slice(0)][b % 5]], self.new_group()))
+            self.jagged.append(
+                (x[:, [slice(2), slice(1, None), slice(-2, None), slice(1, -1), slice(0)][b % 5]], self.new_group())
+            )
         elif step == 22:
             self.jagged.append((ak.pad_none(x, b % 4), self.new_group()))
         elif step == 23:
@@ -232,7 +236,9 @@ class Interpreter:
             self.jagged.append((made, self.new_group()))
         elif step == 35:
             kept = x[ak.num(x) > 0]
-            self.results.append([kept[:, 0], kept[:, -1], ak.singletons(ak.firsts(x)), x - ak.max(x, axis=1, keepdims=True)][b % 4])
+            self.results.append(
+                [kept[:, 0], kept[:, -1], ak.singletons(ak.firsts(x)), x - ak.max(x, axis=1, keepdims=True)][b % 4]
+            )
 
     def filter_events(self, mask):
         self.records = [(x[mask], group) for x, group in self.records]
@@ -282,7 +288,10 @@ def differences(expected, got, path="", rtol=1e-9):
         assert type(expected) is type(got) and len(expected) == len(got)
         return [each for i in range(len(got)) for each in differences(expected[i], got[i], f"{path}[{i}]", rtol)]
     if not isinstance(expected, ak.Array):
-        return [] if expected == got or expected != expected else [f"{path}: {expected} {got}"]
+        alike = type(expected) is type(got) and np.array_equal(
+            expected, got, equal_nan=isinstance(expected, float | np.floating)
+        )
+        return [] if alike else [f"{path}: {expected}, not {got}"]
     if str(expected.type) != str(got.type):
         return [f"{path}: {expected.type}, not {got.type}"]
     if not equal(expected.layout, got.layout, rtol):

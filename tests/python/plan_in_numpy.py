@@ -6,14 +6,71 @@ import itertools
 
 import numpy as np
 
+NAMES = [
+    "add",
+    "subtract",
+    "multiply",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "power",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "negative",
+    "sign",
+    "invert",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "equal",
+    "copysign",
+    "floor",
+    "ceil",
+    "trunc",
+    "rint",
+    "sqrt",
+    "cbrt",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "arctan2",
+    "hypot",
+]
 OPS = {
-    "divide": np.true_divide, "absolute": np.absolute, "bit_and": np.bitwise_and, "bit_or": np.bitwise_or,
-    "bit_xor": np.bitwise_xor, "shift_left": np.left_shift, "shift_right": np.right_shift, "unequal": np.not_equal,
-    "is_nan": np.isnan, "is_infinite": np.isinf, "is_finite": np.isfinite, "sign_bit": np.signbit, "where": np.where,
-    **{name: getattr(np, name) for name in """add subtract multiply floor_divide remainder fmod power maximum minimum fmax fmin
-    negative sign invert less less_equal greater greater_equal equal copysign floor ceil trunc rint sqrt cbrt exp exp2 expm1 log
-    log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh arctan2 hypot""".split()},
-}  # fmt: skip
+    "divide": np.true_divide,
+    "absolute": np.absolute,
+    "bit_and": np.bitwise_and,
+    "bit_or": np.bitwise_or,
+    "bit_xor": np.bitwise_xor,
+    "shift_left": np.left_shift,
+    "shift_right": np.right_shift,
+    "unequal": np.not_equal,
+    "is_nan": np.isnan,
+    "is_infinite": np.isinf,
+    "is_finite": np.isfinite,
+    "sign_bit": np.signbit,
+    "where": np.where,
+    **{name: getattr(np, name) for name in NAMES},
+}
 TO_BOOLEANS = {
     "less",
     "less_equal",
@@ -403,8 +460,8 @@ class Run:
         x, made = self.of(x), []
         for each in self.of(lists).ranges():
             items = x[each.start : each.stop]
-            missing = [i for i in range(len(items)) if items[i] != items[i]]
-            there = [i for i in range(len(items)) if items[i] == items[i]]
+            missing = [i for i in range(len(items)) if np.isnan(items[i])]
+            there = [i for i in range(len(items)) if not np.isnan(items[i])]
             made += [each.start + i for i in missing + sorted(there, key=lambda i: items[i] if ascending else -items[i])]
         return np.array(made, np.int32)
 
@@ -418,7 +475,7 @@ def reduced(name, x, start):
         for each in x:
             total = total + total.dtype.type(each) if name == "sum" else total * total.dtype.type(each)
         return total
-    there = x[x == x]
+    there = x[~np.isnan(x)] if kind == "f" else x
     least = name in ("minimum", "argmin")
     if name in ("minimum", "maximum"):
         if len(there):
@@ -428,7 +485,7 @@ def reduced(name, x, start):
         return getattr(np.iinfo(x.dtype), "max" if least else "min")
     if len(x) == 0:
         return -1
-    if x[0] != x[0] or len(there) == 0:
+    if np.isnan(x[0]) or len(there) == 0:
         return start
     best = there.min() if least else there.max()
     return start + int(np.flatnonzero(x == best)[0])

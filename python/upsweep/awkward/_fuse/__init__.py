@@ -49,12 +49,13 @@ class _TypeTracer(Exception):
 class Arguments:
     """The arguments of one call: the key of their types, and their arrays and numbers in order."""
 
-    __slots__ = ("buffers", "key", "static", "values")
+    __slots__ = ("buffers", "key", "places", "static", "values")
 
     def __init__(self, args: tuple, kwargs: dict, static: set[int]):
         self.buffers = layouts.Buffers()
         self.key: list[Any] = []
         self.values: list[Any] = []
+        self.places: dict[int, int] = {}  # of arrays by their id: an array may be two arguments
         self.static = static
         self._visit(args)
         self._visit(kwargs)
@@ -63,6 +64,10 @@ class Arguments:
         key = self.key
         kind = type(x)
         if isinstance(x, ak.Array):
+            place = self.places.setdefault(id(x), len(self.values))
+            if place != len(self.values):
+                key.append(place)
+                return
             layout = x._layout
             backend = layout.backend
             if not backend.nplike.known_data:
@@ -97,24 +102,24 @@ class Arguments:
 
     def recorded(self, graph: recorder.Graph, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments of the recording: arrays without data and numbers."""
-        place = iter(range(len(self.values)))
+        made: dict[int, recorder.Lazy] = {}
+        numbers = iter([i for i, x in enumerate(self.values) if not isinstance(x, ak.Array)])
 
         def over(x: Any) -> Any:
-            if isinstance(x, ak.Array):
-                return recorder.array_input(graph, next(place), x)
             kind = type(x)
+            if isinstance(x, ak.Array):
+                place = self.places[id(x)]
+                if place not in made:
+                    made[place] = recorder.array_input(graph, place, x)
+                return made[place]
             if kind in (int, float) or (isinstance(x, np.number) and not isinstance(x, np.complexfloating | np.timedelta64)):
-                i = next(place)
+                i = next(numbers)
                 return x if i in self.static else recorder.number_input(graph, i, x)
             if kind is dict:
                 return {name: over(y) for name, y in x.items()}
             return kind([over(y) for y in x]) if kind in (tuple, list) else x
 
         return over(args), over(kwargs)
-
-    def nodes(self, graph: recorder.Graph) -> dict[recorder.Node, Any]:
-        """The real arguments by their nodes."""
-        return {node: self.values[node.args[0]] for node in graph.nodes if node.kind in ("input", "number")}
 
 
 class Fused:
@@ -145,7 +150,7 @@ class Fused:
         if "raise" in np.geterr().values():
             return self._alone("NumPy raises errors of floats", args, kwargs)
         try:
-            made = entry.run(arguments.nodes(entry.recording.graph), self._threads)
+            made = entry.run(arguments.values, arguments.buffers, self._threads)
         except Rerun as why:
             return self._alone(str(why), args, kwargs)
         except Exception as error:  # noqa: BLE001 - the function raises the error again, at the line that is wrong
@@ -206,7 +211,7 @@ class Fused:
             return f"not fused: {entry}"
         from upsweep.awkward._fuse.explain import explanation
 
-        return explanation(entry, arguments.nodes(entry.recording.graph), self._threads)
+        return explanation(entry, arguments.values, arguments.buffers, self._threads)
 
 
 def fuse(function: Any = None, *, threads: int | None = None) -> Any:

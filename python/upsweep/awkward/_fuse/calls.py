@@ -603,8 +603,11 @@ def where(low: Lowering, node: Any, *args: Any, **_kwargs: Any) -> Any:
     return low.broadcast([condition, x, y], leaf, stop)
 
 
+_ZERO = Scalar(0.0)
+
+
 @lowers(ak.nan_to_num)
-def nan_to_num(low: Lowering, node: Any, array: Any, copy: Any = True, nan: Any = Scalar(0.0), posinf: Any = None,
+def nan_to_num(low: Lowering, node: Any, array: Any, copy: Any = True, nan: Any = _ZERO, posinf: Any = None,
                neginf: Any = None, **_kwargs: Any) -> Any:  # fmt: skip
     def over(x: Any) -> Any:
         if not isinstance(x, Column):

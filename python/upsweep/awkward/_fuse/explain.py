@@ -6,13 +6,14 @@ from typing import Any
 
 import awkward as ak
 
+from upsweep.awkward._fuse.layouts import Buffers
 from upsweep.awkward._fuse.program import Program, Rerun, Stage
 
 
-def explanation(program: Program, there: dict[Any, Any], threads: int | None) -> str:
+def explanation(program: Program, values: list[Any], buffers: Buffers, threads: int | None) -> str:
     stages: list[Stage] = []
     try:
-        program.run(there, threads, stages)
+        stages = program.computed(values, buffers, threads)[1]
     except Rerun as why:
         end = [f"these arguments: not fused: {why}"]
     except Exception as error:  # noqa: BLE001 - the function raises it when it is called

@@ -14,9 +14,9 @@ import awkward as ak
 import numpy as np
 
 from upsweep.awkward._fuse import calls, layouts
-from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Scalar, Unsupported, Val
+from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Scalar, Unsupported
 from upsweep.awkward._fuse.lowering import Lowering, fits
-from upsweep.awkward._fuse.recorder import Node, Recording
+from upsweep.awkward._fuse.recorder import REMOVED, Argument, Node, Recording
 
 
 class Rerun(Exception):
@@ -70,6 +70,8 @@ class Stage:
         self._arithmetic: dict[Node, bool] = {}
         self._lower(order, there)
         self._choose(order, there)
+        done = {*self.shapes, *self.calls, *there}
+        self.is_last = all(node in done for node in program.outputs)
 
     def _lower(self, order: list[Node], there: dict[Node, Any]) -> None:
         arrays = {node: x for node, x in there.items() if isinstance(x, ak.Array)}
@@ -195,6 +197,7 @@ class Program:
         self.new_builder = new_builder
         self.outputs = recording.outputs
         self.stages: dict[tuple, Stage] = {}
+        self.arguments = [(node, node.args[0]) for node in recording.graph.nodes if node.kind in ("input", "number")]
         self.numbers = [node for node in self.missing({}) if node.kind == "scalar" and node.numbers]
         self.lock = threading.Lock()  # two threads need not build the same stage
 
@@ -209,32 +212,66 @@ class Program:
                 todo += nodes_in((node.args, node.kwargs))
         return sorted(found, key=lambda node: node.position)
 
-    def run(self, there: dict[Node, Any], threads: int | None, seen: list[Stage] | None = None) -> Any:
-        """The function's result. `there` has the arguments by their nodes. `seen` gets the stages."""
+    def run(self, values: list[Any], buffers: layouts.Buffers, threads: int | None) -> Any:
+        """The function's result. `values` are the arguments, `buffers` those of the arrays among them."""
+        there, _ = self.computed(values, buffers, threads)
+        for place, where, what in self.recording.assignments:
+            if what is REMOVED:
+                del values[place][where]
+            else:
+                values[place][where] = replaced(what, there.__getitem__)
+        return self._result(there, values)
+
+    def computed(self, values: list[Any], buffers: layouts.Buffers, threads: int | None) -> tuple[dict[Node, Any], list[Stage]]:
+        """What the result consists of, by nodes, and the stages that have computed it."""
+        there = {node: values[place] for node, place in self.arguments}
         for node in self.numbers:
             there[node] = made = node.function(*replaced(list(node.args), there.__getitem__))
             if type(made) is not type(node.meta):
                 raise Rerun("an operation of numbers has a result of another type")
-        stages = self.stages
-        while True:
-            missing = self.missing(there)
-            if not missing:
-                return replaced(self.recording.result, there.__getitem__)
-            needed = {x for node in missing for x in nodes_in((node.args, node.kwargs)) if x in there}
-            begin = {node: there[node] for node in sorted(needed, key=lambda node: node.position)}
-            buffers = layouts.Buffers()
-            kinds = []
-            for node, x in begin.items():
-                kinds.append((node.position, type(x)))
-                if isinstance(x, ak.Array):
-                    buffers.add(x)
-            lengths = buffers.lengths
-            key = (tuple(kinds), tuple(buffers.key), tuple(lengths.index(n) for n in lengths))
-            stage = stages.get(key)
-            if stage is None:
-                with self.lock:
-                    stage = stages.get(key) or stages.setdefault(key, Stage(self, missing, begin))
+        lengths = buffers.lengths
+        key = tuple(map(lengths.index, lengths))
+        stage = self.stages.get(key)
+        if stage is None:
+            stage = self._stage(self.stages, key, self.missing(there), there)
+        stages = [stage]
+        stage.run(there, buffers, threads)
+        while not stage.is_last:
+            stage, buffers = self._following(stage, there)
+            stages.append(stage)
             stage.run(there, buffers, threads)
-            if seen is not None:
-                seen.append(stage)
-            stages = stage.next
+        return there, stages
+
+    def _following(self, stage: Stage, there: dict[Node, Any]) -> tuple[Stage, layouts.Buffers]:
+        """The stage after this one for the arrays that it has made, and their buffers."""
+        missing = self.missing(there)
+        needed = {x for node in missing for x in nodes_in((node.args, node.kwargs)) if x in there}
+        begin = {node: there[node] for node in sorted(needed, key=lambda node: node.position)}
+        buffers = layouts.Buffers()
+        kinds = []
+        for node, x in begin.items():
+            kinds.append((node.position, type(x)))
+            if isinstance(x, ak.Array):
+                buffers.add(x)
+        lengths = buffers.lengths
+        key = (tuple(kinds), tuple(buffers.key), tuple(map(lengths.index, lengths)))
+        found = stage.next.get(key)
+        return found or self._stage(stage.next, key, missing, begin), buffers
+
+    def _stage(self, stages: dict[tuple, Stage], key: tuple, missing: list[Node], there: dict[Node, Any]) -> Stage:
+        with self.lock:
+            if key not in stages:
+                stages[key] = Stage(self, missing, there)
+            return stages[key]
+
+    def _result(self, there: dict[Node, Any], values: list[Any]) -> Any:
+        def over(x: Any) -> Any:
+            if isinstance(x, Node):
+                return there[x]
+            if isinstance(x, Argument):
+                return values[x.place]
+            if isinstance(x, dict):
+                return {name: over(y) for name, y in x.items()}
+            return type(x)([over(y) for y in x]) if isinstance(x, list | tuple) else x
+
+        return over(self.recording.result)

@@ -56,7 +56,7 @@ class Graph:
         self.closed = False
         self.failure: str | None = None  # why the function cannot be recorded
         self.needed: set = set()  # the arguments whose values the function asked for: they become part of the key
-        self.assignments: list[tuple[Any, Any, Any]] = []  # fields that the function sets in its arguments
+        self.assignments: list[tuple[int, Any, Any]] = []  # (argument, field, value) that the function sets in arguments
 
     def fail(self, reason: str) -> NotRecorded:
         """Notes that the recording is invalid. The caller raises the result."""
@@ -165,8 +165,9 @@ class Lazy(ak.Array):
     properties of behaviors run on them, and their calls are recorded.
     """
 
-    def __init__(self, meta: ak.Array, node: Node):
+    def __init__(self, meta: ak.Array, node: Node, place: int | None = None):
         self._fuse_node = node
+        self._fuse_place = place  # of an argument of the function
         ak.Array.__init__(self, meta._layout, behavior=meta._behavior, attrs=meta._attrs)
 
     def _update_class(self, restore: Any = None) -> None:  # of ak.Array: behaviors choose the class by the type
@@ -216,20 +217,18 @@ class Lazy(ak.Array):
         return _wrap(graph, "field" if is_field else "item", operator.getitem, (self, where), {}, meta)
 
     def __setitem__(self, where: Any, what: Any) -> None:
-        node = self._fuse_node
-        if isinstance(where, list) or not isinstance(where, str | tuple):
-            raise node.graph.fail("a field is set whose name is not a string")
-        if node.kind == "input":
-            raise node.graph.fail(f"field {where!r} of an argument is set")
-        made = ak.with_field(self, what, where)
-        self._layout, self._fuse_node = made._layout, made._fuse_node
-        self._update_class()
+        self._fuse_replace(ak.with_field(self, what, where), where, what)
 
     def __delitem__(self, where: Any) -> None:
-        node = self._fuse_node
-        if node.kind == "input":
-            raise node.graph.fail(f"field {where!r} of an argument is removed")
-        made = ak.without_field(self, where)
+        self._fuse_replace(ak.without_field(self, where), where, REMOVED)
+
+    def _fuse_replace(self, made: Any, where: Any, what: Any) -> None:
+        """Becomes another array, in place. If this one is an argument of the function, the caller sees that."""
+        graph = self._fuse_node.graph
+        if not isinstance(where, str) and not (isinstance(where, tuple) and all(isinstance(x, str) for x in where)):
+            raise graph.fail("a field is set whose name is not a string")
+        if self._fuse_place is not None:
+            graph.assignments.append((self._fuse_place, where, _each(what, _node, graph)))
         self._layout, self._fuse_node = made._layout, made._fuse_node
         self._update_class()
 
@@ -259,6 +258,10 @@ class Lazy(ak.Array):
         if caller.partition(".")[0] not in _READERS_OF_TYPES:
             raise self._fuse_node.graph.fail("the layout of an array")
         return self._layout
+
+
+class REMOVED:
+    """The value of a field that is removed."""
 
 
 _READERS_OF_TYPES = {"awkward", "vector"}
@@ -374,12 +377,22 @@ for _name in ("neg", "pos", "abs", "invert"):
 # -------------------------------------------------------------------------------------------------------------- recording
 
 
+class Argument:
+    """In a function's result: the argument itself."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: int):
+        self.place = place
+
+
 class Recording:
     """A function's graph, and the tree of its results: arrays, numbers, tuples, lists and dicts of these, and constants."""
 
     def __init__(self, graph: Graph, result: Any):
         self.graph = graph
         self.result = result  # with nodes where the function's results are arrays or numbers
+        self.assignments = graph.assignments
 
     @property
     def outputs(self) -> list[Node]:
@@ -396,13 +409,14 @@ class Recording:
                     over(y)
 
         over(self.result)
+        over([what for _, _, what in self.assignments])
         return found
 
 
-def array_input(graph: Graph, place: Any, array: ak.Array) -> Lazy:
+def array_input(graph: Graph, place: int, array: ak.Array) -> Lazy:
     """An argument, or a part of one, at `place`."""
     meta = ak.Array(array._layout.to_typetracer(forget_length=True), behavior=array._behavior, attrs=array._attrs)
-    return Lazy(meta, Node(graph, "input", None, (place,), {}, meta, frozenset()))
+    return Lazy(meta, Node(graph, "input", None, (place,), {}, meta, frozenset()), place)
 
 
 def number_input(graph: Graph, place: Any, number: Any) -> Value:
@@ -416,12 +430,17 @@ def record(graph: Graph, function: Any, args: tuple, kwargs: dict) -> Recording:
         result = function(*args, **kwargs)
         if not _alike(before, (args, kwargs)):
             raise graph.fail("the function changes a container among its arguments")
-        result = _each(result, _node, graph)
+        result = _each(result, _result, graph)
     finally:
         graph.closed = True
     if graph.failure is not None or graph.needed:  # the function has caught the exception
         raise NotRecorded(graph.failure)
     return Recording(graph, result)
+
+
+def _result(x: Lazy | Value) -> Any:
+    place = x._fuse_place if isinstance(x, Lazy) else None
+    return x._fuse_node if place is None else Argument(place)
 
 
 def _copied(x: Any) -> Any:
