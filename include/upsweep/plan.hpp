@@ -72,10 +72,8 @@ class Scalar {
  public:
   Scalar() = default;
   template <class T>
-    requires std::is_arithmetic_v<T>
-  explicit Scalar(T value) : type_(type_for<T>()) {
-    std::memcpy(&bits_, &value, sizeof value);
-  }
+  requires std::is_arithmetic_v<T>
+  explicit Scalar(T value) : type_(type_for<T>()) { std::memcpy(&bits_, &value, sizeof value); }
   /// Returns the number as `type`, converted as C converts it.
   [[nodiscard]] static Scalar of(ElementType type, double number);
   [[nodiscard]] static Scalar of(ElementType type, std::int64_t number);
@@ -218,7 +216,7 @@ struct Failure {
 
 namespace detail {
 class Program;
-class Code;
+class Compiled;
 class Run;
 }  // namespace detail
 
@@ -273,8 +271,8 @@ class Plan {
 
  private:
   friend class Builder;
-  explicit Plan(std::shared_ptr<const detail::Code> code) noexcept : code_(std::move(code)) {}
-  std::shared_ptr<const detail::Code> code_;
+  explicit Plan(std::shared_ptr<const detail::Compiled> code) noexcept : code_(std::move(code)) {}
+  std::shared_ptr<const detail::Compiled> code_;
 };
 
 /// Records a program.
@@ -324,7 +322,9 @@ class Builder {
   [[nodiscard]] Value parameter(int index, ElementType type);
   /// Returns op(args…). Scalars apply to every element; the result of scalars is a scalar.
   [[nodiscard]] Value map(Op op, std::span<const Value> args);
-  [[nodiscard]] Value map(Op op, std::initializer_list<Value> args) { return map(op, std::span(args.begin(), args.size())); }
+  [[nodiscard]] Value map(Op op, std::initializer_list<Value> args) {
+    return map(op, std::span(args.begin(), args.size()));
+  }
   /// Returns x as `type`. Floats are rounded towards 0; a float that does not fit an integer type yields its minimum,
   /// or of unsigned types 0. Booleans become 0 and 1; x becomes the boolean x != 0.
   [[nodiscard]] Value convert(Value x, ElementType type);
