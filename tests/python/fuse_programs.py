@@ -274,6 +274,8 @@ def equal(x, y, rtol):
     if x.is_list:
         x, y = (z.to_ListOffsetArray64(True) for z in (x, y))
         return np.array_equal(x.offsets.data, y.offsets.data) and equal(*(z.content[: z.offsets[-1]] for z in (x, y)), rtol)
+    if x.is_union:
+        return x.to_list() == y.to_list()
     if x.dtype.kind in "biu":
         return np.array_equal(x.data, y.data)
     return np.allclose(x.data, y.data, rtol=max(rtol, 1e-5) if x.dtype == np.float32 and rtol else rtol, atol=0, equal_nan=True)

@@ -23,7 +23,7 @@ import awkward as ak
 import numpy as np
 
 from upsweep.awkward._fuse import layouts, recorder
-from upsweep.awkward._fuse.guards import Guards
+from upsweep.awkward._fuse.guards import Guards, is_constant
 from upsweep.awkward._fuse.program import Program, Rerun
 
 __all__ = ["Fused", "fuse"]
@@ -49,12 +49,13 @@ class _TypeTracer(Exception):
 class Arguments:
     """The arguments of one call: the key of their types, and their arrays and numbers in order."""
 
-    __slots__ = ("buffers", "key", "places", "static", "values")
+    __slots__ = ("buffers", "key", "objects", "places", "static", "values")
 
     def __init__(self, args: tuple, kwargs: dict, static: set[int]):
         self.buffers = layouts.Buffers()
         self.key: list[Any] = []
         self.values: list[Any] = []
+        self.objects: list[Any] = []  # that are constants of the recording
         self.places: dict[int, int] = {}  # of arrays by their id: an array may be two arguments
         self.static = static
         self._visit(args)
@@ -97,6 +98,9 @@ class Arguments:
         elif x is None or kind in (bool, str, bytes, np.bool_) or isinstance(x, type | np.dtype):
             key.append(kind)
             key.append(x)
+        elif is_constant(x):
+            key.append(id(x))
+            self.objects.append(x)
         else:
             raise _Refused(f"an argument of type {kind.__name__}")
 
@@ -169,7 +173,7 @@ class Fused:
             entry = self._entries.get(key)
             if entry is not None and entry[1].changed() is None:
                 return arguments, entry[0]
-            guards = Guards(self._function)
+            guards = Guards(self._function, arguments.objects)
             made = self._record(arguments, args, kwargs, guards)
             if isinstance(made, set):
                 with self._lock:
@@ -188,10 +192,11 @@ class Fused:
         try:
             recording = recorder.record(graph, self._function, recorded_args, recorded_kwargs)
         except Exception as error:  # noqa: BLE001 - the function itself raises its error, on its real arguments
-            reason = graph.failure or f"{type(error).__name__}: {error}"
+            of_error = f"{type(error).__name__}: {error}".partition("\n")[0]
+            reason = graph.failure or of_error if isinstance(error, recorder.NotRecorded) else of_error
         else:
             reason = None
-        changed = guards.changed()
+        changed = guards.changed_while_recording()
         if changed is not None:
             guards.restore()
             return f"the function changes {changed}"

@@ -5,13 +5,17 @@ the recording. Guards compares them in each call. If one has changed, the functi
 changes one, it has a side effect and is not fused.
 
 Guards follows the functions that a function names, except those of installed libraries, and the attributes of objects and modules
-that it names. It does not see what is read in another way, such as random numbers and the clock.
+that it names. A function that draws random numbers has a side effect as well: the state of the generator changes. Guards does not
+see what is read in another way, such as the clock or a file.
 """
 
 from __future__ import annotations
 
+import random
 import types
 from typing import Any
+
+import numpy as np
 
 _MISSING = object()
 _CONTAINERS = (list, dict, set)
@@ -34,6 +38,14 @@ _LIBRARIES = {
 
 def _library(module: Any) -> bool:
     return isinstance(module, str) and module.partition(".")[0] in _LIBRARIES
+
+
+def is_constant(x: Any) -> bool:
+    """Whether an argument may be a constant of a recording: a function, or an object of a class of the user, such as a method's
+    `self`. Guards compares those of its attributes that the function names."""
+    if isinstance(x, types.FunctionType | types.BuiltinFunctionType | np.ufunc):
+        return True
+    return not _library(type(x).__module__) and hasattr(x, "__dict__") and not isinstance(x, BaseException)
 
 
 class Guard:
@@ -102,11 +114,32 @@ def _codes(code: types.CodeType) -> Any:
             yield from _codes(constant)
 
 
+class Random:
+    """The state of a generator of random numbers."""
+
+    def __init__(self, get: Any, set_: Any):
+        self.get, self.set = get, set_
+        self.was = get()
+
+    def holds(self) -> bool:
+        return repr(self.get()) == repr(self.was)
+
+    def restore(self) -> None:
+        self.set(self.was)
+
+
 class Guards:
-    def __init__(self, function: Any):
+    def __init__(self, function: Any, objects: list[Any]):
+        """`objects`: arguments of the function that are neither arrays nor numbers."""
         self.guards: list[Guard] = []
+        self.objects = objects  # kept, so that the key may contain their ids
+        self.generators = [Random(random.getstate, random.setstate), Random(np.random.get_state, np.random.set_state)]
         self._seen: set[Any] = set()
+        self._function = function.__func__ if isinstance(function, types.MethodType) else function
+        self._names: set[str] = set()  # that the function itself uses
         self._follow(function)
+        for x in objects:
+            self._look(x, self._names)
 
     def changed(self) -> str | None:
         """The name of something that has changed."""
@@ -115,12 +148,18 @@ class Guards:
                 return guard.name
         return None
 
+    def changed_while_recording(self) -> str | None:
+        if not all(each.holds() for each in self.generators):
+            return "the state of random numbers"
+        return self.changed()
+
     def restore(self) -> None:
-        for guard in self.guards:
-            guard.restore()
+        """Undoes what a recording has changed."""
+        for each in (*self.guards, *self.generators):
+            each.restore()
 
     def _add(self, space: Any, name: str, names: set[str]) -> None:
-        key = (id(space), name)
+        key = (id(space.of) if isinstance(space, _Space | _Slots) else id(space), name)
         if key in self._seen:
             return
         self._seen.add(key)
@@ -132,6 +171,15 @@ class Guards:
         """Follows what a name stands for."""
         if x is _MISSING or isinstance(x, bool | int | float | str | bytes):
             return
+        if isinstance(x, np.random.Generator):
+            bits = x.bit_generator
+            self.generators.append(Random(lambda: bits.state, lambda state: setattr(bits, "state", state)))
+            return
+        if isinstance(x, random.Random):
+            self.generators.append(Random(x.getstate, x.setstate))
+            return
+        if isinstance(x, property):
+            x = x.fget
         if isinstance(x, list | tuple | dict | set | frozenset):
             for y in list(x.values() if isinstance(x, dict) else x)[:100]:
                 if callable(y):
@@ -150,10 +198,16 @@ class Guards:
             return
         if hasattr(x, "__wrapped__") and isinstance(x.__wrapped__, types.FunctionType):
             self._follow(x.__wrapped__)
-        for space in (getattr(x, "__dict__", None), getattr(type(x), "__dict__", None)):
-            if isinstance(space, dict | types.MappingProxyType) and not (isinstance(x, type) and space is type.__dict__):
-                for name in names & set(space):
-                    self._add(space if isinstance(space, dict) else _View(space), name, names)
+        own = getattr(x, "__dict__", None)
+        classes = x.__mro__ if isinstance(x, type) else type(x).__mro__
+        for name in names:
+            of_class = next((c for c in classes if name in vars(c)), None)
+            if isinstance(own, dict) and (name in own or of_class is not None):
+                self._add(own, name, names)
+            if of_class is not None and not _library(of_class.__module__):
+                attribute = vars(of_class)[name]
+                is_slot = isinstance(attribute, types.MemberDescriptorType) and not isinstance(x, type)
+                self._add(_Slots(x) if is_slot else _Space(of_class), name, names)
 
     def _follow(self, function: Any) -> None:
         if isinstance(function, types.MethodType):
@@ -164,6 +218,7 @@ class Guards:
         self._seen.add(function)
         codes = list(_codes(function.__code__))
         names = {name for code in codes for name in code.co_names}
+        self._names = names if function is self._function else self._names
         for name in sorted(names & set(function.__globals__)):
             self._add(function.__globals__, name, names)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
@@ -173,13 +228,25 @@ class Guards:
                 self._add({"default": default}, "default", names)
 
 
-class _View:
+class _Space:
     """The namespace of a class, read only."""
 
-    __slots__ = ("space",)
+    __slots__ = ("of",)
 
-    def __init__(self, space: Any):
-        self.space = space
+    def __init__(self, of: type):
+        self.of = of
 
     def get(self, name: str, default: Any) -> Any:
-        return self.space.get(name, default)
+        return vars(self.of).get(name, default)
+
+
+class _Slots:
+    """The attributes of an object without a namespace."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any):
+        self.of = of
+
+    def get(self, name: str, default: Any) -> Any:
+        return getattr(self.of, name, default)

@@ -70,8 +70,8 @@ class Stage:
         self._arithmetic: dict[Node, bool] = {}
         self._lower(order, there)
         self._choose(order, there)
-        done = {*self.shapes, *self.calls, *there}
-        self.is_last = all(node in done for node in program.outputs)
+        done = {*self.shapes, *self.calls}
+        self.is_last = all(node in done for node in program.outputs if node in order)
 
     def _lower(self, order: list[Node], there: dict[Node, Any]) -> None:
         arrays = {node: x for node, x in there.items() if isinstance(x, ak.Array)}
