@@ -137,8 +137,8 @@ def cbrt_inverse(r):
 POLYNOMIALS = [
     ("kExp", "(exp(r) - 1 - r) / r^2 in r", exp_tail, lambda r: r * r * mp.exp(-r), -HALF_LN2, HALF_LN2, 11, 5),
     ("kExpm1", "(exp(r) - 1 - r - r^2 / 2) / r^3 in r", expm1_tail, lambda r: r * r, -HALF_LN2, HALF_LN2, 10, 5),
-    ("kSinh", "(sinh(r) - r) / r^3 in r^2", sinh_tail, lambda z: z, 0, HALF_LN2**2, 5, 3),
-    ("kCosh", "(cosh(r) - 1) / r^2 in r^2", cosh_tail, lambda z: z, 0, HALF_LN2**2, 6, 3),
+    ("kSinh", "(sinh(r) - r) / r^3 in r^2", sinh_tail, lambda z: z, 0, HALF_LN2**2, 5, 0),
+    ("kCosh", "(cosh(r) - 1) / r^2 in r^2", cosh_tail, lambda z: z, 0, HALF_LN2**2, 6, 0),
     ("kSin", "(sin(r) - r) / r^3 in r^2", sin_tail, lambda z: z * mp.mpf("1.11"), 0, QUARTER_PI**2, 6, 3),
     ("kCos", "(cos(r) - 1 + r^2 / 2) / r^4 in r^2", cos_tail, lambda z: z * z * mp.mpf("1.41"), 0, QUARTER_PI**2, 6, 3),
     ("kLog", "(2 atanh(s) - 2 s) / s^3 in s^2", log_tail, lambda z: z / 2, 0, LOG_S**2, 7, 3),

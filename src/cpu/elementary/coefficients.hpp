@@ -61,12 +61,6 @@ constexpr double kSinh[] = {
     0x1.71ddf83807fc8p-19,
     0x1.af5ef34dfb531p-26,
 };
-// (sinh(r) - r) / r^3 in r^2, on [0.0, 0.12023]: error 2^-37.47 of the function
-constexpr double kSinhFloat[] = {
-    0x1.555555739a046p-3,
-    0x1.1110b19cddc94p-7,
-    0x1.a1703739982b5p-13,
-};
 // (cosh(r) - 1) / r^2 in r^2, on [0.0, 0.12023]: error 2^-64.81 of the function
 constexpr double kCosh[] = {
     0x1p-1,
@@ -75,12 +69,6 @@ constexpr double kCosh[] = {
     0x1.a01a01b18b262p-16,
     0x1.27e4c4e8c994bp-22,
     0x1.1f956b790b268p-29,
-};
-// (cosh(r) - 1) / r^2 in r^2, on [0.0, 0.12023]: error 2^-34.3 of the function
-constexpr double kCoshFloat[] = {
-    0x1.0000004423d10p-1,
-    0x1.55547e7683b1dp-5,
-    0x1.6d97df4427346p-10,
 };
 // (sin(r) - r) / r^3 in r^2, on [0.0, 0.61747]: error 2^-56.82 of the function
 constexpr double kSin[] = {

@@ -124,16 +124,15 @@ struct Hyperbolic {
   Bits is_k_zero;
 };
 
-template <class P>
 UPSWEEP_INLINE Hyperbolic hyperbolic(Lanes x) {
-  const ReducedByLn2 reduced = reduce_by_ln2<P>(x, Lanes{});
+  const ReducedByLn2 reduced = reduce_by_ln2<Full>(x, Lanes{});
   const Lanes r = reduced.r;
   const Lanes z = r * r;
   const Bits exponent = reduced.rounded << 52;
   constexpr std::int64_t kHalfBits = kOneBits - (std::int64_t{1} << 52);
   return {r,
-          reduced.lo + r * z * polynomial<P>(z, kSinh, kSinhFloat),
-          r * reduced.lo + z * polynomial<P>(z, kCosh, kCoshFloat),
+          reduced.lo + r * z * polynomial(z, kSinh),
+          r * reduced.lo + z * polynomial(z, kCosh),
           value(kHalfBits + exponent),
           value(kHalfBits - exponent),
           reduced.k == 0.0};
@@ -161,20 +160,36 @@ UPSWEEP_INLINE Parts cosh_parts(const Hyperbolic& h) {
 }
 
 /// exp(a) / 2 for a >= 708, where exp(a) may be infinite and its half not.
-template <class P>
 UPSWEEP_INLINE Lanes half_exp(Lanes a) {
-  const ReducedByLn2 reduced = reduce_by_ln2<P>(at_most(a, kExpLimit), Lanes{});
-  return scale<true>(exp_of_reduced<P>(reduced.r, reduced.lo), reduced.rounded - 1);
+  const ReducedByLn2 reduced = reduce_by_ln2<Full>(at_most(a, kExpLimit), Lanes{});
+  return scale<true>(exp_of_reduced<Full>(reduced.r, reduced.lo), reduced.rounded - 1);
+}
+
+/// In precision Short a double leaves 29 bits for cancellation: functions are computed from exp(a), and below this
+/// argument they are what they are at 0.
+constexpr double kShortLinear = 0x1p-14;
+
+/// exp(a) for a >= 0, in precision Short. Beyond 200, the functions of floats are at their limits.
+UPSWEEP_INLINE Lanes short_exp(Lanes a) {
+  const ReducedByLn2 reduced = reduce_by_ln2<Short>(at_most(a, 200), Lanes{});
+  const Lanes r = reduced.r;
+  // The error of this polynomial is small compared with r, not only with 1.
+  const Lanes tail = r * r * (0.5 + r * polynomial(r, kExpm1Float));
+  return scale<false>(1.0 + (r + tail), reduced.rounded);
 }
 
 struct Sinh {
   template <class P, bool kAll>
   UPSWEEP_INLINE static Lanes value_of(Lanes x, Bits& usual) {
     const Lanes a = absolute(x);
+    if constexpr (!P::kFull) {
+      const Lanes e = short_exp(a);
+      return with_sign(select(a < kShortLinear, a, 0.5 * (e - 1.0 / e)), sign_of(x));
+    }
     usual &= a < kExpNormal;
-    const Parts sum = sinh_parts(hyperbolic<P>(kAll ? at_most(a, kExpNormal) : a));
+    const Parts sum = sinh_parts(hyperbolic(kAll ? at_most(a, kExpNormal) : a));
     Lanes result = sum.hi + sum.lo;
-    if constexpr (kAll) result = select(a > kExpNormal, half_exp<P>(a), result);
+    if constexpr (kAll) result = select(a > kExpNormal, half_exp(a), result);
     return with_sign(result, sign_of(x));
   }
 };
@@ -183,10 +198,14 @@ struct Cosh {
   template <class P, bool kAll>
   UPSWEEP_INLINE static Lanes value_of(Lanes x, Bits& usual) {
     const Lanes a = absolute(x);
+    if constexpr (!P::kFull) {
+      const Lanes e = short_exp(a);
+      return 0.5 * (e + 1.0 / e);
+    }
     usual &= a < kExpNormal;
-    const Parts sum = cosh_parts(hyperbolic<P>(kAll ? at_most(a, kExpNormal) : a));
+    const Parts sum = cosh_parts(hyperbolic(kAll ? at_most(a, kExpNormal) : a));
     Lanes result = sum.hi + sum.lo;
-    if constexpr (kAll) result = select(a > kExpNormal, half_exp<P>(a), result);
+    if constexpr (kAll) result = select(a > kExpNormal, half_exp(a), result);
     return result;
   }
 };
@@ -194,8 +213,12 @@ struct Cosh {
 struct Tanh {
   template <class P, bool kAll>
   UPSWEEP_INLINE static Lanes value_of(Lanes x, Bits& /*usual*/) {
+    if constexpr (!P::kFull) {
+      const Lanes e = short_exp(2.0 * absolute(x));
+      return with_sign(select(absolute(x) < kShortLinear, absolute(x), (e - 1.0) / (e + 1.0)), sign_of(x));
+    }
     const Lanes a = at_most(absolute(x), 30);  // tanh(30) rounds to 1
-    const Hyperbolic h = hyperbolic<P>(a);
+    const Hyperbolic h = hyperbolic(a);
     const Parts sinh = sinh_parts(h);
     const Parts cosh = cosh_parts(h);
     // tanh(a) = sinh(a) / cosh(a) = 1 - exp(-a) / cosh(a): the second form has no error to speak of for large a.

@@ -206,17 +206,11 @@ struct Parts {
   Lanes lo;
 };
 
-/// a + b exactly, where a is 0 or |a| >= |b| (Dekker 1971); if a is 0, so is the second part.
+/// a + b exactly, where a is a multiple of the last place of b: |a| >= |b|, or a is 0 or has few bits (Dekker 1971; Boldo,
+/// Graillat, Muller 2017).
 UPSWEEP_INLINE Parts ordered_sum(Lanes a, Lanes b) {
   const Lanes hi = a + b;
   return {hi, (a - hi) + b};
-}
-
-/// a + b exactly (Knuth).
-UPSWEEP_INLINE Parts exact_sum(Lanes a, Lanes b) {
-  const Lanes hi = a + b;
-  const Lanes from_b = hi - a;
-  return {hi, (a - (hi - from_b)) + (b - from_b)};
 }
 
 /// The upper 26 bits. The rest has 27 bits: the product of two upper parts is exact, and of an upper part with a rest.

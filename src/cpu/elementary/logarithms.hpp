@@ -133,7 +133,7 @@ struct Log10 {
 /// log(1 + x) for x.hi > -1 and below 2^1022.
 template <class P>
 UPSWEEP_INLINE Parts log_of_one_plus(Parts x) {
-  const Parts sum = exact_sum(all(1.0), x.hi);
+  const Parts sum = ordered_sum(all(1.0), x.hi);  // beyond 2^53 the second part has no effect
   const Decomposed d = decompose<kRootHalfBits>(sum.hi);
   // Where 1 + x needs no power of two, f is x, which has more bits than 1 + x.
   const Bits direct = d.k == 0.0;
@@ -172,7 +172,7 @@ struct Asinh {
     // asinh(a) = log(1 + f) with f = a + (√(1 + a²) - 1). The root is 1 and its second part if a is small.
     const Lanes b = kAll ? select(a < kSquareable, a, Lanes{}) : a;
     const Parts square = square_of<P>(b);
-    Parts sum = exact_sum(all(1.0), square.hi);
+    Parts sum = ordered_sum(all(1.0), square.hi);
     sum.lo += square.lo;
     const Parts root = square_root<P>(sum);
     Parts f = ordered_sum(b, root.hi - 1.0);
@@ -196,7 +196,7 @@ struct Acosh {
     less = ordered_sum(less.hi, less.lo + square.lo);
     const Parts root = square_root<P>(less);
     const Parts less_one = ordered_sum(b, all(-1.0));
-    Parts f = exact_sum(root.hi, less_one.hi);
+    Parts f = ordered_sum(root.hi, less_one.hi);
     f.lo += root.lo + less_one.lo;
     const Parts log = log_of_one_plus<P>(P::kFull ? f : Parts{f.hi, Lanes{}});
     Lanes result = log.hi + log.lo;
@@ -241,11 +241,11 @@ UPSWEEP_INLINE Parts log_by_table(Lanes x, Lanes excess) {
   }
   // m/c - 1 exactly, as 1/c has 10 bits.
   const Lanes h = upper(d.m);
-  const Parts r = exact_sum(h * inverse - 1.0, (d.m - h) * inverse);
+  const Parts r = ordered_sum(h * inverse - 1.0, (d.m - h) * inverse);
   const Lanes rh = upper(r.hi);
   const Lanes cube = r.hi * r.hi * r.hi * polynomial<P>(r.hi, kLog1p, kLog1pFloat);
   // k·ln 2 + log(c) + r - r²/2 + cube, of which the largest products are exact.
-  const Parts first = exact_sum(k * kLn2[0] + log_c, r.hi);
+  const Parts first = ordered_sum(k * kLn2[0] + log_c, r.hi);
   const Parts second = ordered_sum(first.hi, -0.5 * rh * rh);
   const Lanes rest = (first.lo + second.lo) + (k * kLn2[1] + entry.column[2]) + (r.lo - r.lo * r.hi) +
                      (cube - 0.5 * (r.hi - rh) * (r.hi + rh));
