@@ -111,7 +111,7 @@ T python_floor_divide(T x, T y) {
 #define UPSWEEP_STANDARD_1(name) [](double x) { return std::name(x); }
 #define UPSWEEP_STANDARD_2(name) [](double x, double y) { return std::name(x, y); }
 
-/// Ranges are hard ones: where results are near a power of two or 0, where k changes in reductions, ends.
+/// The ranges are hard ones: where results are near a power of two or 0, where a reduction changes, and ends.
 std::vector<UnaryCase> unary_cases() {
   using U = UnaryFunction;
   return {
@@ -622,7 +622,7 @@ TYPED_TEST(Elementary, ExactResultsAreExact) {
   }
 }
 
-/// Every length, in place too. The arrays are as long as the call says, so that sanitizers see what is beyond.
+/// Every length, and in place. The arrays have exactly n elements, so that sanitizers notice accesses beyond them.
 TYPED_TEST(Elementary, AnyLengthInPlaceHasTheSameBits) {
   using T = TypeParam;
   Random random(3);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tools/elementary_coefficients.py: computes the polynomials, constants and the table of src/cpu/elementary/coefficients.hpp.
+# tools/elementary_coefficients.py: computes the polynomials, constants and table of cpu/elementary/coefficients.hpp.
 """python3 tools/elementary_coefficients.py writes the file; --check compares it (exit status 1 if it differs).
 
-Needs mpmath, which `make setup` does not install: the file is committed. Each polynomial is a minimax approximation by the
-exchange algorithm of Remez, in 45 digits. Its coefficients are then rounded to double. The comment of a polynomial states its degree, its interval and its largest error,
-relative to the function, of the rounded coefficients.
+It needs mpmath, which `make setup` does not install: the file is committed. Each polynomial is a minimax approximation by
+the exchange algorithm of Remez, in 45 digits. Its coefficients are then rounded to double. The comment of a polynomial
+states its interval, and the largest error that it causes with rounded coefficients.
 """
 
 import pathlib
@@ -132,8 +132,8 @@ def cbrt_inverse(r):
     return mp.cbrt(1 / r) if r > 0 else mp.mpf(0)
 
 
-# name, what it is, function, weight (the error of the function, relative, is the weight times the error of the
-# polynomial), interval, coefficients for float64 and for float32
+# Columns: name; what it is; function; weight; ends of the interval; number of coefficients for float64 and for float32.
+# The relative error of the elementary function is the weight times the error of the polynomial.
 POLYNOMIALS = [
     ("kExp", "(exp(r) - 1 - r) / r^2 in r", exp_tail, lambda r: r * r * mp.exp(-r), -HALF_LN2, HALF_LN2, 11, 5),
     ("kExpm1", "(exp(r) - 1 - r - r^2 / 2) / r^3 in r", expm1_tail, lambda r: r * r, -HALF_LN2, HALF_LN2, 10, 5),
@@ -191,7 +191,7 @@ LOG_BITS = 42
 
 
 def logarithms():
-    """For each bin: 1/c in 10 bits, and log(c) in two parts. c is 1 for the two bins at 1: there the result is small."""
+    """For each bin: 1/c in 10 bits, and log(c) in two parts. At 1 results are small: c is 1 in the bins on both sides."""
     rows = []
     for i in range(BINS):
         below = FIRST_BIN + mp.mpf(i) / 256

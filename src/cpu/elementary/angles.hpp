@@ -2,8 +2,8 @@
 // cpu/elementary/angles.hpp: sin, cos and tan of the lanes of a register.
 //
 // x = k·π/2 + r with |r| <= π/4. Up to 2^13, π/2 is a sum of three parts, after Cody and Waite: products of k with the
-// first two are exact. Larger arguments, and the few that are so near to a multiple of π/2 that bits are missing, are
-// multiplied by 2/π in integers of 256 bits, after Payne and Hanek (1983).
+// first two are exact. Larger arguments are multiplied by 2/π in integers of 256 bits, after Payne and Hanek (1983). So are
+// the few arguments that are very near to a multiple of π/2, where three parts have too few bits.
 // Include this header only in files that are compiled once per ISA.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu/elementary/arcs.hpp: atan, atan2, asin and acos of the lanes of a register.
 //
-// The arc tangent of a ratio is that of a ratio below tan(π/8), plus a multiple of π/4: the ratio is inverted, or both its
-// terms are replaced by their difference and sum. asin above 1/2 is that of the half angle, by a square root.
+// The arc tangent of a ratio is a multiple of π/4 and the arc tangent of a ratio below tan(π/8). That ratio is the
+// inverse, or the difference of both terms divided by their sum. asin above 1/2 uses asin of a square root.
 // Include this header only in files that are compiled once per ISA.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/elementary/elementary.hpp: elementary functions of blocks of float32 and float64, with the same bits on every ISA.
+// cpu/elementary/elementary.hpp: elementary functions of arrays, with the same bits on every instruction set.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ enum class BinaryFunction : std::uint8_t {
 };
 inline constexpr int kBinaryFunctions = static_cast<int>(BinaryFunction::copysign) + 1;
 
-/// Writes the function of n elements. `out` may be an argument, but must not overlap one otherwise. Nothing outside of the
-/// n elements is read or written. The caller's rounding mode must be to nearest.
+/// Writes the function of n elements. `out` may be one of the arguments, but must not overlap them otherwise. Nothing
+/// outside of the n elements is read or written. The caller's rounding mode must be to nearest.
 template <class T>
 using UnaryLoop = void (*)(const T* x, T* out, std::int64_t n);
 template <class T>

@@ -2,6 +2,7 @@
 // cpu/elementary/elementary_kernels.cpp: loops of the elementary functions over arrays, compiled once per ISA.
 #include "cpu/elementary/elementary.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -49,29 +50,32 @@ template <class F, class T, class... X>
 UPSWEEP_INLINE void step(T* out, const X*... x) {
   using P = PrecisionOf<T>;
   constexpr int kCount = kTogether<T>;
-  Lanes values[kCount];
+  Lanes values[std::size_t{kCount}];
   Bits usual = Bits{} - 1;
   for (int r = 0; r < kCount; ++r) values[r] = F::template value_of<P, false>(load_lanes(x + r * kDoubles)..., usual);
-  if (!is_every_lane_set(usual)) [[unlikely]]
+  if (!is_every_lane_set(usual)) [[unlikely]] {
     value_of_all<F, T>(values, x...);
+  }
   for (int r = 0; r < kCount; ++r) store_lanes(out + r * kDoubles, values[r]);
 }
+
+/// The last elements of an array, then the first of them again.
+template <class T>
+struct Padded {
+  T of[std::size_t{kStep<T>}];
+
+  UPSWEEP_INLINE Padded(const T* from, std::int64_t count) {
+    for (int j = 0; j < kStep<T>; ++j) of[j] = from[j < count ? j : 0];
+  }
+};
 
 template <class F, class T, class... X>
 UPSWEEP_INLINE void loop(T* out, std::int64_t n, const X*... x) {
   std::int64_t i = 0;
   for (; i + kStep<T> <= n; i += kStep<T>) step<F>(out + i, (x + i)...);
   if (i == n) return;
-  // The last elements, then the first of them again.
-  T rest[kStep<T>];
-  const auto padded = [i, n](const T* from, T* to) {
-    for (int j = 0; j < kStep<T>; ++j) to[j] = from[j < n - i ? i + j : i];
-    return to;
-  };
-  struct Padded {
-    T of[kStep<T>];
-  };
-  [&](auto... copy) { step<F>(rest, padded(x, copy.of)...); }((static_cast<void>(x), Padded{})...);
+  T rest[std::size_t{kStep<T>}];
+  step<F>(rest, Padded<T>(x + i, n - i).of...);
   for (int j = 0; j < n - i; ++j) out[i + j] = rest[j];
 }
 

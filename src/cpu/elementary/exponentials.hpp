@@ -2,8 +2,8 @@
 // cpu/elementary/exponentials.hpp: exp, exp2, expm1, sinh, cosh and tanh of the lanes of a register.
 //
 // x = k·ln 2 + r with |r| <= ln 2 / 2, after Cody and Waite. A polynomial gives the function of r; powers of two are
-// bits. Every function is a struct with value_of<P, kAll>(x, usual). Without kAll it clears the lanes of `usual` for which the
-// value may be wrong; with kAll every lane is right. A usual lane has the same bits either way.
+// bits. Every function is a struct with value_of<P, kAll>(x, usual). Without kAll, it clears the lanes of `usual` whose
+// values may be wrong. With kAll, every lane is right. A usual lane has the same bits with both.
 // Include this header only in files that are compiled once per ISA.
 #pragma once
 
@@ -165,8 +165,8 @@ UPSWEEP_INLINE Lanes half_exp(Lanes a) {
   return scale<true>(exp_of_reduced<Full>(reduced.r, reduced.lo), reduced.rounded - 1);
 }
 
-/// In precision Short a double leaves 29 bits for cancellation: functions are computed from exp(a), and below this
-/// argument they are what they are at 0.
+/// A double has 29 bits more than a float. In precision Short these allow for cancellation: sinh and tanh are computed
+/// from exp(a). Below this argument, they are a.
 constexpr double kShortLinear = 0x1p-14;
 
 /// exp(a) for a >= 0, in precision Short. Beyond 200, the functions of floats are at their limits.

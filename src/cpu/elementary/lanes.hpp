@@ -8,6 +8,7 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "cpu/simd.hpp"
@@ -19,6 +20,9 @@ namespace {
 using Lanes = Register<double>;
 using Bits = Register<std::int64_t>;
 constexpr int kDoubles = kRegisterLanes<double>;
+#if UPSWEEP_REGISTER_BYTES == 64
+constexpr __mmask8 kEveryLane = 0xFF;  // of intrinsics without a mask, GCC 12 warns that an operand is undefined
+#endif
 
 constexpr std::int64_t kSignBit64 = INT64_MIN;
 constexpr std::int64_t kMantissaBits = (std::int64_t{1} << 52) - 1;
@@ -41,6 +45,16 @@ UPSWEEP_INLINE bool is_every_lane_set(Bits mask) {
 #endif
 }
 
+UPSWEEP_INLINE bool is_any_sign_set(Lanes x) {
+#if UPSWEEP_REGISTER_BYTES == 64
+  return _mm512_movepi64_mask((__m512i)x) != 0;
+#elif UPSWEEP_REGISTER_BYTES == 32
+  return _mm256_movemask_pd(x) != 0;
+#else
+  return _mm_movemask_pd(x) != 0;
+#endif
+}
+
 /// Returns a where the mask is set, otherwise b.
 UPSWEEP_INLINE Lanes select(Bits mask, Lanes a, Lanes b) {
 #if UPSWEEP_REGISTER_BYTES == 64
@@ -57,7 +71,7 @@ UPSWEEP_INLINE Lanes select_odd(Bits number, Lanes a, Lanes b) { return select(-
 
 UPSWEEP_INLINE Lanes square_root(Lanes x) {
 #if UPSWEEP_REGISTER_BYTES == 64
-  return _mm512_sqrt_pd(x);
+  return _mm512_maskz_sqrt_pd(kEveryLane, x);
 #elif UPSWEEP_REGISTER_BYTES == 32
   return _mm256_sqrt_pd(x);
 #else
@@ -102,7 +116,7 @@ UPSWEEP_INLINE Columns look_up(const double (*table)[4], Bits index) {
 #else
   const auto high = transposed(4);
   const auto joined = [&](int i) {
-    return _mm512_insertf64x4(_mm512_castpd256_pd512(low.column[i]), high.column[i], 1);
+    return _mm512_maskz_insertf64x4(kEveryLane, _mm512_castpd256_pd512(low.column[i]), high.column[i], 1);
   };
   return {{joined(0), joined(1), joined(2)}};
 #endif
@@ -130,13 +144,13 @@ UPSWEEP_INLINE Lanes round_even(Lanes x) {
 
 UPSWEEP_INLINE Bits shifted_right(Bits b, int distance) { return (Bits)((Register<std::uint64_t>)b >> distance); }
 
-/// As many floats as a register has doubles.
+/// kDoubles floats.
 typedef float Narrow __attribute__((vector_size(kRegisterBytes / 2)));
 typedef float UnalignedNarrow __attribute__((vector_size(kRegisterBytes / 2), aligned(1), may_alias));
 
 UPSWEEP_INLINE Lanes widened(Narrow x) {
 #if UPSWEEP_REGISTER_BYTES == 64
-  return _mm512_cvtps_pd(x);
+  return _mm512_maskz_cvtps_pd(kEveryLane, x);
 #elif UPSWEEP_REGISTER_BYTES == 32
   return _mm256_cvtps_pd(x);
 #else
@@ -146,7 +160,7 @@ UPSWEEP_INLINE Lanes widened(Narrow x) {
 
 UPSWEEP_INLINE Narrow narrowed(Lanes x) {
 #if UPSWEEP_REGISTER_BYTES == 64
-  return _mm512_cvtpd_ps(x);
+  return _mm512_maskz_cvtpd_ps(kEveryLane, x);
 #elif UPSWEEP_REGISTER_BYTES == 32
   return _mm256_cvtpd_ps(x);
 #else
@@ -172,12 +186,12 @@ UPSWEEP_INLINE Lanes estrin(const Lanes* powers, const double* c) {
   }
 }
 
-template <int kCount>
+template <std::size_t kCount>
 UPSWEEP_INLINE Lanes polynomial(Lanes x, const double (&c)[kCount]) {
   static_assert(kCount >= 2 && kCount <= 16);
   Lanes powers[4] = {x};
   for (int i = 1; i < 4; ++i) powers[i] = powers[i - 1] * powers[i - 1];
-  return estrin<kCount>(powers, c);
+  return estrin<int{kCount}>(powers, c);
 }
 
 /// The precision of a function: of its result, as computations are always in double.
@@ -189,7 +203,7 @@ struct Short {  ///< float32: shorter polynomials, and no second parts
 };
 
 /// Σ c[i]·x^i, with the coefficients for the precision P.
-template <class P, int kCount, int kShort>
+template <class P, std::size_t kCount, std::size_t kShort>
 UPSWEEP_INLINE Lanes polynomial(Lanes x, const double (&full)[kCount], const double (&shorter)[kShort]) {
   if constexpr (P::kFull) {
     return polynomial(x, full);
@@ -206,8 +220,8 @@ struct Parts {
   Lanes lo;
 };
 
-/// a + b exactly, where a is a multiple of the last place of b: |a| >= |b|, or a is 0 or has few bits (Dekker 1971; Boldo,
-/// Graillat, Muller 2017).
+/// a + b exactly, if a is a multiple of the last place of b (Dekker 1971; Boldo, Graillat, Muller 2017). This is so if
+/// |a| >= |b|, if a is 0, and if a has few bits.
 UPSWEEP_INLINE Parts ordered_sum(Lanes a, Lanes b) {
   const Lanes hi = a + b;
   return {hi, (a - hi) + b};

@@ -2,8 +2,8 @@
 // cpu/elementary/logarithms.hpp: log, log2, log10, log1p, asinh, acosh, atanh and power of the lanes of a register.
 //
 // x = 2^k·(1 + f) with 1 + f in √½ … √2. With s = f / (2 + f), log(1 + f) = 2 atanh(s) is a polynomial of s². The form
-// f - (f²/2 - s·(f²/2 + R(s²))) loses no bits for small f. The logarithm in power needs 12 bits more than a double: there
-// a table of 128 entries makes f small.
+// f - (f²/2 - s·(f²/2 + R(s²))) loses no bits for small f. The logarithm in power needs 12 bits more than a double: a
+// table of 128 entries makes f small.
 // Include this header only in files that are compiled once per ISA.
 #pragma once
 
@@ -179,7 +179,7 @@ struct Asinh {
     f.lo += root.lo;
     const Parts log = log_of_one_plus<P>(P::kFull ? f : Parts{f.hi, Lanes{}});
     Lanes result = log.hi + log.lo;
-    // Of large a, infinity and NaN: log(2a).
+    // asinh is log(2a) for large a, infinity and NaN.
     if constexpr (kAll) result = select(a < kSquareable, result, log_of_multiple<P, true>(a, 1));
     return with_sign(result, sign_of(x));
   }
@@ -261,25 +261,36 @@ UPSWEEP_INLINE Lanes power_of_positive(Lanes x, Lanes excess, Lanes y, Bits& usu
   return exp_of<P, kAll>({product.hi, product.lo + y * log.lo}, usual);
 }
 
+UPSWEEP_INLINE Bits is_integer(Lanes y) { return round_even(y) == y; }
+
+/// Gives the power of |x| the sign that it has for x: that of x if y is odd.
+UPSWEEP_INLINE Lanes with_sign_of_power(Lanes power, Lanes x, Lanes y) {
+  const Lanes half = 0.5 * y;
+  const Bits odd = is_integer(y) & (round_even(half) != half) & (absolute(y) < 0x1p53);
+  return with_sign(power, sign_of(x) & odd);
+}
+
 struct Power {
   template <class P, bool kAll>
   UPSWEEP_INLINE static Lanes value_of(Lanes x, Lanes y, Bits& usual) {
-    usual &= is_positive_normal(x);
-    if constexpr (!kAll) return power_of_positive<P, false>(x, Lanes{}, y, usual);
     const Lanes a = absolute(x);
+    if constexpr (!kAll) {
+      usual &= is_positive_normal(a);
+      const Lanes power = power_of_positive<P, false>(a, Lanes{}, y, usual);
+      if (!is_any_sign_set(x)) return power;
+      return select((x < 0.0) & ~is_integer(y), all(kNan), with_sign_of_power(power, x, y));
+    }
     const Bits ordinary = (a > 0.0) & (a < kInfinity);
     const Normal normal = normalized(select(ordinary, a, all(1.0)));
     // Beyond 2^65, y·log(x) is above 800 unless x is 1. A smaller y keeps all products finite.
     const Lanes limited = at_least(at_most(y, 0x1p65), -0x1p65);
     Lanes result = power_of_positive<P, true>(normal.x, normal.excess, limited, usual);
-    const Bits is_y_integer = round_even(y) == y;
-    const Bits is_y_odd = is_y_integer & (round_even(0.5 * y) != 0.5 * y) & (absolute(y) < 0x1p53);
-    const Bits odd_sign = sign_of(x) & is_y_odd;
+    const Bits is_y_infinite = absolute(y) == kInfinity;
     const Bits grows = ~((a > 1.0) ^ (y > 0.0));  // for infinite y, and for zero and infinite x
-    result = select(~ordinary | (absolute(y) == kInfinity), select(grows, all(kInfinity), Lanes{}), result);
-    result = with_sign(result, odd_sign);
-    result = select((x < 0.0) & ordinary & ~is_y_integer, all(kNan), result);
-    result = select((a == 1.0) & (absolute(y) == kInfinity), all(1.0), result);
+    result = select(~ordinary | is_y_infinite, select(grows, all(kInfinity), Lanes{}), result);
+    result = with_sign_of_power(result, x, y);
+    result = select((x < 0.0) & ordinary & ~is_integer(y), all(kNan), result);
+    result = select((a == 1.0) & is_y_infinite, all(1.0), result);
     result = select(is_nan(y), y, result);
     result = select(is_nan(x), x, result);
     return select((y == 0.0) | (x == 1.0), all(1.0), result);

@@ -67,7 +67,8 @@ struct Copysign {
 
 /// a·b exactly, by halves of 26 bits (Dekker 1971). The sums in this order are exact.
 UPSWEEP_INLINE Parts exact_product(Lanes a, Lanes b) {
-  const auto half = [](Lanes x) { return upper(value(bits(x) + (std::int64_t{1} << 26))); };  // rounded to nearest
+  // Rounds to the nearest number of 26 bits: the rest also has 26.
+  const auto half = [](Lanes x) { return upper(value(bits(x) + (std::int64_t{1} << 26))); };
   const Lanes ah = half(a);
   const Lanes bh = half(b);
   const Lanes al = a - ah;

@@ -11,8 +11,8 @@ namespace upsweep::cpu {
 namespace {
 
 struct Cbrt {
-  /// From bits of x, read as an integer, a third gives bits of a number within 4 % of the root. A polynomial leads to 20
-  /// bits, and a step of Halley's method to all of them.
+  /// A third of the bits of x, read as an integer, are the bits of a number within 4 % of the root. A polynomial leads
+  /// to 20 bits, and a step of Halley's method to all of them.
   template <class P, bool kAll>
   UPSWEEP_INLINE static Lanes value_of(Lanes x, Bits& usual) {
     const Lanes a = absolute(x);
