@@ -201,7 +201,7 @@ class Interpreter:
                 (x[:, [slice(2), slice(1, None), slice(-2, None), slice(1, -1), slice(0)][b % 5]], self.new_group())
             )
         elif step == 22:
-            self.jagged.append((ak.pad_none(x, b % 4), self.new_group()))
+            self.jagged.append((ak.pad_none(ak.to_packed(x), b % 4), self.new_group()))
         elif step == 23:
             mask = self.of_group(self.masks, group, b)
             if mask is not None:

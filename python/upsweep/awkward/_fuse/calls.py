@@ -265,7 +265,7 @@ def num(low: Lowering, node: Any, array: Any, axis: Any = 1, **_kwargs: Any) -> 
 @lowers(ak.local_index)
 def local_index(low: Lowering, node: Any, array: Any, axis: Any = -1, **_kwargs: Any) -> Any:
     def of(x: Lists) -> Any:
-        return Lists(x.lists, Column(low.local_index(x.lists, low.positions(x.lists)), x.lists), x.domain)
+        return Lists(x.lists, Column(low.local_index(x.lists, low.positions(x.lists), x.lists), x.lists), x.domain)
 
     return at_lists(low, array, level(array, axis), of)
 
@@ -426,7 +426,7 @@ def _combined(low: Lowering, array: Any, n: Any, replacement: Any, axis: Any, fi
         for which, name in enumerate(names):
             source = low.source(domain, which)
             if index:
-                made[name] = Column(low.local_index(x.lists, source), domain)
+                made[name] = Column(low.local_index(x.lists, source, domain), domain)
             else:
                 made[name] = low.moved(x.content, source)
         return low.lists(domain, Record(made, domain))
@@ -453,7 +453,9 @@ def _product(low: Lowering, arrays: Any, axis: Any, nested: Any, index: bool) ->
         raise Unsupported("cartesian of this axis, or of other than lists")
     if not all(low.same(x.domain, parts[0].domain) for x in parts):
         raise Unsupported("arrays of different lengths")
-    contents = [Column(low.local_index(x.lists, low.positions(x.lists)), x.lists) if index else x.content for x in parts]
+    contents = [
+        Column(low.local_index(x.lists, low.positions(x.lists), x.lists), x.lists) if index else x.content for x in parts
+    ]
     if nested is None or nested is False:
         lists, made = parts[0].lists, [contents[0]]
         for x, content in zip(parts[1:], contents[1:]):
@@ -736,7 +738,7 @@ def position_of(low: Lowering, node: Any, array: Any, axis: Any = None, *, keepd
         if lists != origin:  # without missing elements: Awkward counts them
             place = low.take(low.source(lists, 0, True), place)
             place.chooses = True
-        return low.option(_nonempty(low, lists), Column(low.local_index(origin, place), domain))
+        return low.option(_nonempty(low, lists), Column(low.local_index(origin, place, None), domain))
 
     return _reduced(low, array, axis, keepdims, of)
 
@@ -787,7 +789,7 @@ def sort(low: Lowering, node: Any, array: Any, axis: Any = -1, *, ascending: Any
 def argsort(low: Lowering, node: Any, array: Any, axis: Any = -1, *, ascending: Any = True, **_kwargs: Any) -> Any:
     def of(x: Lists) -> Any:
         _, order = _order(low, x, ascending)
-        return Lists(x.lists, Column(low.local_index(x.lists, order), x.lists), x.domain)
+        return Lists(x.lists, Column(low.local_index(x.lists, order, x.lists), x.lists), x.domain)
 
     return at_lists(low, array, _innermost(array, axis), of)
 

@@ -135,11 +135,15 @@ class Lowering:
             made.local = (lists, self.take(places, index))
         return made
 
-    def local_index(self, lists: int, places: Val) -> Val:
-        """The index in its list of each position, as Awkward counts. `places` are positions over `lists` or over its parent."""
+    def local_index(self, lists: int, places: Val, over: int | None) -> Val:
+        """The index in its list of each position, as Awkward counts.
+
+        `lists` are what the positions are in. `places` are over the elements of the lists `over`, which have the same parent; if that
+        is None, over the parent.
+        """
         starts = self.starts(lists)
-        if places.domain != self.parent(lists):
-            starts = self.take(starts, self.parents(places.domain))
+        if over is not None:
+            starts = self.take(starts, self.parents(over))
         made = self.convert(self.map("subtract", places, starts), "int64")
         made.local = (lists, places)
         return made
@@ -390,7 +394,7 @@ class Lowering:
         inner = x
         if one.start is not None or one.stop is not None:
             counts = self.convert(counts, "int64")
-            index = self.local_index(x.lists, self.positions(x.lists))
+            index = self.local_index(x.lists, self.positions(x.lists), x.lists)
             mask = None
             for bound, op in ((one.start, "greater_equal"), (one.stop, "less")):
                 if bound is None:
