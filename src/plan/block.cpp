@@ -383,6 +383,7 @@ class Attempt {
   void beside(const Instruction& in) {
     std::int64_t total = 0;
     for (std::int32_t i = in.first; i < in.last; i += 2) total += length(code_.operands[index(i + 1)]);
+    set_length(in.made, total);
     auto* out = static_cast<std::byte*>(make_any(in.out, total));
     for (std::int32_t i = in.first; i < in.last; i += 2) {
       const auto bytes = static_cast<std::size_t>(length(code_.operands[index(i + 1)]) * size_of(in.type));

@@ -428,7 +428,7 @@ class Compiler {
       }
       case Kind::beside: {
         Instruction& made = put(Action::beside, kNone);
-        made.type = n.type, made.out = slot(id);
+        made.type = n.type, made.out = slot(id), made.made = domain(n.of);
         made.first = static_cast<std::int32_t>(code_->operands.size());
         const std::vector<Id> parts = program_.domain_at(n.of).parts;
         for (std::size_t i = 0; i < n.args.size(); ++i) {
