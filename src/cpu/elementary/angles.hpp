@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu/elementary/angles.hpp: sin, cos and tan of the lanes of a register.
 //
-// x = k·π/2 + r with |r| <= π/4. Up to 2^13, π/2 is a sum of three parts, after Cody and Waite: products of k with the
-// first two are exact. Larger arguments are multiplied by 2/π in integers of 256 bits, after Payne and Hanek (1983). So are
-// the few arguments that are very near to a multiple of π/2, where three parts have too few bits.
+// x = k·π/2 + r with |r| <= π/4. Up to 2^13, π/2 is a sum of three parts, after Cody and Waite. Products of k with the
+// first two are exact. Larger arguments are multiplied by 2/π in integers of 256 bits, after Payne and Hanek (1983).
+// The few arguments that are very near to a multiple of π/2 are also: there three parts have too few bits.
 // Include this header only in files that are compiled once per ISA.
 #pragma once
 
