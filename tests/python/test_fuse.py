@@ -102,13 +102,16 @@ def stages_of(fused):
 FUSED_QUERIES = [query for query, _ in adl.QUERIES]
 
 
+def reason_of(query):
+    return "faster than Awkward" if query in (adl.met, adl.jet_pt) else None  # views and copies
+
+
 @pytest.mark.parametrize("query", FUSED_QUERIES)
 @pytest.mark.parametrize("count", [0, 1, 5, 1000, 3000])
 def test_adl_queries(query, count, fuse):
     events = adl.made_events(count)
-    fused = check(fuse, query, events)
+    fused = check(fuse, query, events, reason=reason_of(query))
     (stage,) = stages_of(fused)
-    assert (stage.plan is None) == (query in (adl.met, adl.jet_pt))  # views and copies: Awkward is faster
     assert stage.plan is None or not stage.calls
 
 
@@ -118,7 +121,7 @@ def test_adl_queries_of_other_layouts(query, layout, fuse):
     events = {name: layout(array) for name, array in adl.made_events(300).items()}
     if isinstance(result_of(query, events), KeyError):
         pytest.skip("Awkward lacks a kernel for offsets of int32")
-    check(fuse, query, events)
+    check(fuse, query, events, reason=reason_of(query))
 
 
 @pytest.mark.parametrize("query", FUSED_QUERIES)
@@ -156,7 +159,7 @@ def test_random_programs(first, fuse):
                 continue
             fused = fuse(analysis)
             got = fused(events)
-        assert fused.reason is None, (seed, program, fused.reason)
+        assert fused.reason in (None, "no call for which a plan is faster than Awkward"), (seed, program, fused.reason)
         assert not differences(expected, got, rtol=1e-9), (seed, program)
 
 
@@ -333,7 +336,7 @@ def test_numbers_that_the_function_looks_at(fuse, jets):
 
 def test_flags_and_keywords(fuse, jets):
     def analysis(x, *, cut=3, heavy=True, names=("pt", "eta")):
-        return {name: x[name] * cut for name in names} if heavy else [x.pt, None, "text"]
+        return {name: x[name] * cut for name in names} if heavy else [x.pt + 1, None, "text"]
 
     for keywords in ({}, {"heavy": False}, {"cut": 4, "names": ("n",)}, {"names": ["n", "k"]}):
         check(fuse, analysis, jets, **keywords)
@@ -390,6 +393,8 @@ counter = 0
 
 
 def test_side_effects(fuse, jets):
+    global counter
+    counter = 0
     seen = []
 
     def appends(x):
@@ -463,7 +468,7 @@ def test_types_of_columns(dtype, fuse):
     x = ak.Array(fuse_programs.lists(counts, contents.NumpyArray(values)))
 
     def analysis(x):
-        made = [ak.sum(x, axis=1), ak.prod(x, axis=1), x == x * 1, x > 1, ak.count(x, axis=1), ak.any(x, axis=1), ak.mean(x, axis=1),
+        made = [ak.sum(x, axis=1), ak.prod(x, axis=1), x == x * 1, x > 1, ak.count(x, axis=1), ak.any(x, axis=1), ak.mean(x if dtype != "bool" else x + 1, axis=1),
                 ak.max(x, axis=1), ak.argmin(x, axis=1), x * 2, x / 2, ak.values_astype(x, np.float64) + 1, -x if dtype != "bool" else ~x,
                 ak.concatenate([x, x], axis=1), ak.where(x > 1, x, x), ak.firsts(x), ak.fill_none(ak.firsts(x), 0), ak.sort(x if dtype != "bool" else x + 1),
                 ak.to_packed(x) + x, abs(x)]  # fmt: skip
@@ -485,6 +490,7 @@ def test_missing_values(fuse):
                 ak.singletons(opt) * 2, ak.pad_none(jets, 2).eta + 1, ak.firsts(ak.mask(jets, jets.flag)).pt]  # fmt: skip
 
     fused = check(fuse, analysis, events)
+    assert stages_of(fused)
     assert not any(stage.reasons for stage in stages_of(fused))
 
 

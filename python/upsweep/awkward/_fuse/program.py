@@ -160,7 +160,7 @@ class Stage:
                 raise Rerun(self.low.messages[made[0]])
             for node, shape in self.shapes.items():
                 meta = node.meta
-                there[node] = ak.Array(shape.make(made), behavior=meta._behavior, attrs=meta._attrs)
+                there[node] = ak.Array(shape.make(made), behavior=meta._behavior, attrs=meta._attrs or None)
         for node in self.calls:
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
             there[node] = node.function(*args, **kwargs)
@@ -234,6 +234,8 @@ class Program:
         stage = self.stages.get(key)
         if stage is None:
             stage = self._stage(self.stages, key, self.missing(there), there)
+        if stage.plan is None and stage.is_last:
+            raise Rerun("no call for which a plan is faster than Awkward")
         stages = [stage]
         stage.run(there, buffers, threads)
         while not stage.is_last:
