@@ -387,38 +387,6 @@ void remainder(void* to, const void* const* in, I64 n, I64 /*first*/) {
 }
 
 template <class T>
-void fmod(void* to, const void* const* in, I64 n, I64 /*first*/) {
-  const T* __restrict x = static_cast<const T*>(in[0]);
-  const T* __restrict y = static_cast<const T*>(in[1]);
-  T* __restrict out = static_cast<T*>(to);
-  for (I64 i = 0; i < n; ++i) out[i] = fmod_of(x[i], y[i]);
-}
-
-/// NumPy's floor_divide: from the remainder, so that both fit each other.
-template <class T>
-void floor_divide(void* to, const void* const* in, I64 n, I64 /*first*/) {
-  const T* __restrict x = static_cast<const T*>(in[0]);
-  const T* __restrict y = static_cast<const T*>(in[1]);
-  T* __restrict out = static_cast<T*>(to);
-  for (I64 i = 0; i < n; ++i) {
-    const T a = x[i], b = y[i];
-    if (b == 0) {
-      out[i] = a / b;
-      continue;
-    }
-    const T rest = fmod_of(a, b);
-    T quotient = (a - rest) / b;
-    if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
-    if (quotient != 0) {
-      const T rounded = Floor::of(quotient);
-      out[i] = quotient - rounded > T(0.5) ? rounded + 1 : rounded;
-    } else {
-      out[i] = Copysign::of(T{0}, a / b);
-    }
-  }
-}
-
-template <class T>
 UPSWEEP_SCALAR void take(void* to, const void* const* in, I64 n, I64 /*first*/) {
   const T* __restrict x = static_cast<const T*>(in[0]);
   const I32* __restrict index = static_cast<const I32*>(in[1]);
@@ -814,9 +782,7 @@ template <class T>
 constexpr void add_float(Kernels& k, ElementType t) {
   add_number<T>(k, t);
   k.element[at(Op::divide, t)] = binary<T, T, Divide>;
-  k.element[at(Op::floor_divide, t)] = floor_divide<T>;
   k.element[at(Op::remainder, t)] = remainder<T>;
-  k.element[at(Op::fmod, t)] = fmod<T>;
   k.element[at(Op::fmax, t)] = binary<T, T, Fmax>;
   k.element[at(Op::fmin, t)] = binary<T, T, Fmin>;
   k.element[at(Op::is_nan, t)] = unary<T, Byte, IsNan>;
@@ -890,8 +856,10 @@ constexpr Kernels made() {
   return k;
 }
 
+constexpr Kernels kTable = made();
+
 }  // namespace
 
-constinit const Kernels UPSWEEP_PLAN_NAME(UPSWEEP_ISA) = made();
+const Kernels& UPSWEEP_PLAN_NAME(UPSWEEP_ISA)() noexcept { return kTable; }
 
 }  // namespace upsweep::plan::detail

@@ -67,14 +67,13 @@ struct Kernels {
                          std::int64_t first, std::int64_t lists, std::int32_t* out);
 };
 
-extern const Kernels kernels_baseline;
-extern const Kernels kernels_avx2;
-extern const Kernels kernels_avx512;
+const Kernels& kernels_baseline() noexcept;
+const Kernels& kernels_avx2() noexcept;
+const Kernels& kernels_avx512() noexcept;
 
 /// Returns the kernels of an instruction set that the CPU supports.
 inline const Kernels& kernels(Isa isa) noexcept {
-  const Isa chosen = isa == Isa::best ? best_isa() : isa;
-  return chosen == Isa::avx512 ? kernels_avx512 : chosen == Isa::avx2 ? kernels_avx2 : kernels_baseline;
+  return cpu::table_for(isa, &kernels_baseline, &kernels_avx2, &kernels_avx512);
 }
 
 }  // namespace upsweep::plan::detail

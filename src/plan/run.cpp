@@ -34,8 +34,8 @@ constexpr std::int64_t kBlocksPerQuestion = 16;
 struct ElementTable {
   ElementKernel kernels[kElementKernels];
 
-  explicit ElementTable(Isa isa) {
-    std::copy_n(detail::kernels(isa).element, int{kElementKernels}, kernels);
+  ElementTable(const Kernels& of, Isa isa) {
+    std::copy_n(of.element, int{kElementKernels}, kernels);
     for (int op = 0; op < kOps; ++op) {
       for (const ElementType type : {ElementType::float32, ElementType::float64}) {
         const ElementKernel loop = elementary_loop(static_cast<Op>(op), type, isa);
@@ -46,8 +46,8 @@ struct ElementTable {
 };
 
 const ElementKernel* element_kernels(Isa isa) {
-  static const ElementTable baseline(Isa::baseline), avx2(has_isa(Isa::avx2) ? Isa::avx2 : Isa::baseline),
-      avx512(best_isa());
+  static const ElementTable baseline(kernels_baseline(), Isa::baseline), avx2(kernels_avx2(), Isa::avx2),
+      avx512(kernels_avx512(), Isa::avx512);
   const Isa chosen = isa == Isa::best ? best_isa() : isa;
   return (chosen == Isa::avx512 ? avx512 : chosen == Isa::avx2 ? avx2 : baseline).kernels;
 }
