@@ -536,6 +536,38 @@ def test_behaviors(fuse):
     assert not any(stage.calls for stage in stages_of(fused))
 
 
+def test_transformations(fuse, jets):
+    def of_numbers(layouts, **kwargs):
+        if all(x.is_numpy for x in layouts):
+            x, y = (layout.data for layout in layouts)
+            return contents.NumpyArray(np.sqrt(x * x + y) / 2), contents.NumpyArray(x > y)
+
+    def of_lists(layout, **kwargs):
+        return layout.content[:0] if layout.is_list and layout.content.is_numpy else None
+
+    def analysis(x, y):
+        return ak.transform(of_numbers, x.pt, y), ak.transform(of_numbers, x.eta * 2, x.n)
+
+    fused = check(fuse, analysis, jets, made_events(60)["met"].pt)
+    assert not any(stage.calls for stage in stages_of(fused))
+    same = check(fuse, lambda x: (x.pt + 1, ak.transform(lambda y, **kwargs: y if y.is_numpy else None, x.pt * 2)), jets)
+    assert stages_of(same)
+
+
+def test_vectors(fuse):
+    vector = pytest.importorskip("vector")
+    vector.register_awkward()
+
+    def analysis(muons):
+        p = ak.zip({name: muons[name] for name in ("pt", "eta", "phi", "mass", "charge")}, with_name="Momentum4D")
+        a, b = ak.unzip(ak.combinations(p, 2))
+        opposite = a.charge != b.charge
+        return (a + b).mass[opposite], a.deltaR(b), (a + b).pt, p.px, p.rapidity
+
+    fused = check(fuse, analysis, adl.made_events(500)["muons"])
+    assert not any(stage.calls for stage in stages_of(fused))
+
+
 # ---------------------------------------------------------------------------------------------------------------- calls
 
 

@@ -151,6 +151,8 @@ class Fused:
             return self._alone(str(why), args, kwargs)
         if isinstance(entry, str):
             return self._alone(entry, args, kwargs)
+        if entry.refused is not None:
+            return self._alone(entry.refused, args, kwargs)
         if "raise" in np.geterr().values():
             return self._alone("NumPy raises errors of floats", args, kwargs)
         try:
@@ -158,7 +160,9 @@ class Fused:
         except Rerun as why:
             return self._alone(str(why), args, kwargs)
         except Exception as error:  # noqa: BLE001 - the function raises the error again, at the line that is wrong
-            return self._alone(f"{type(error).__name__}: {error}", args, kwargs)
+            made = self._alone(f"{type(error).__name__}: {error}", args, kwargs)
+            entry.refused = self.reason  # the function has raised no error: its calls cannot be executed one by one
+            return made
         self.reason = None
         return made
 

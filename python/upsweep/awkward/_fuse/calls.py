@@ -605,28 +605,30 @@ def where(low: Lowering, node: Any, *args: Any, **_kwargs: Any) -> Any:
     return low.broadcast([condition, x, y], leaf, stop)
 
 
-_ZERO = Scalar(0.0)
-
-
 @lowers(ak.nan_to_num)
-def nan_to_num(low: Lowering, node: Any, array: Any, copy: Any = True, nan: Any = _ZERO, posinf: Any = None,
+def nan_to_num(low: Lowering, node: Any, array: Any, copy: Any = True, nan: Any = None, posinf: Any = None,
                neginf: Any = None, **_kwargs: Any) -> Any:  # fmt: skip
     def over(x: Any) -> Any:
-        if not isinstance(x, Column):
-            return _inside(low, x, over)
-        value = x.value
-        if not value.dtype.startswith("f"):
-            return x
-        info = np.finfo(value.dtype)
-        limits = (posinf or Scalar(float(info.max)), neginf or Scalar(float(info.min)))
-        if not all(isinstance(y, Scalar) for y in (nan, *limits)):
-            raise Unsupported("nan_to_num by other than numbers")
-        zero = low.constant(0, value.dtype)
-        infinite = low.map("where", low.map("less", value, zero), *[low.scalar(y, value.dtype) for y in reversed(limits)])
-        made = low.map("where", low.map("is_infinite", value), infinite, value)
-        return Column(low.map("where", low.map("is_nan", value), low.scalar(nan, value.dtype), made), x.domain)
+        return numbers.nan_to_num(low, x, nan, posinf, neginf) if isinstance(x, Column) else _inside(low, x, over)
 
     return over(array)
+
+
+# ---------------------------------------------------------------------------------------------------------------- callbacks
+
+
+@lowers(ak.transform)
+def transform(low: Lowering, node: Any, callback: Any, *arrays: Any, **kwargs: Any) -> Any:
+    """Only of functions that apply ufuncs to the numbers, such as vector's."""
+    expressions = getattr(callback, "expressions", None)
+    if expressions is None or kwargs:
+        raise Unsupported("a transformation that does more than ufuncs")
+
+    def of(expression: Any) -> Any:
+        return low.broadcast(list(arrays), lambda leaves: numbers.expression(low, expression, leaves))
+
+    made = tuple(map(of, expressions))
+    return made if len(made) > 1 else made[0]
 
 
 # ---------------------------------------------------------------------------------------------------------------- reductions

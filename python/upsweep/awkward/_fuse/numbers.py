@@ -60,6 +60,31 @@ def of_columns(low: Lowering, function: Any, args: list[Any]) -> Column:
     return Column(_operation(low, function.__name__, values, resolved, domain), domain)
 
 
+def expression(low: Lowering, x: Any, leaves: list[Column]) -> Any:
+    """The value of an expression of callbacks.Traced."""
+    if isinstance(x, int):
+        return leaves[x]
+    if not isinstance(x, tuple):
+        return None if x.number is None else Scalar(x.number)
+    function, operands = x
+    args = [expression(low, y, leaves) for y in operands]
+    return nan_to_num(low, *args) if function == "nan_to_num" else of_columns(low, function, args)
+
+
+def nan_to_num(low: Lowering, x: Column, nan: Any, posinf: Any, neginf: Any) -> Column:
+    value = x.value
+    if not value.dtype.startswith("f"):
+        return x
+    info = np.finfo(value.dtype)
+    given = (nan or Scalar(0.0), posinf or Scalar(float(info.max)), neginf or Scalar(float(info.min)))
+    if not all(isinstance(y, Scalar | Column) for y in given):
+        raise Unsupported("nan_to_num by other than numbers")
+    of_nan, high, least = (operand(low, y.value if isinstance(y, Column) else y, value.dtype) for y in given)
+    infinite = low.map("where", low.map("less", value, low.constant(0, value.dtype)), least, high)
+    made = low.map("where", low.map("is_infinite", value), infinite, value)
+    return Column(low.map("where", low.map("is_nan", value), of_nan, made), x.domain)
+
+
 def operand(low: Lowering, x: Val | Scalar, dtype: str) -> Val:
     return low.scalar(x, dtype) if isinstance(x, Scalar) else low.convert(x, dtype)
 

@@ -197,6 +197,7 @@ class Program:
         self.new_builder = new_builder
         self.outputs = recording.outputs
         self.stages: dict[tuple, Stage] = {}
+        self.refused: str | None = None  # why the function runs in Awkward from now on
         self.arguments = [(node, node.args[0]) for node in recording.graph.nodes if node.kind in ("input", "number")]
         self.numbers = [node for node in self.missing({}) if node.kind == "scalar" and node.numbers]
         self.lock = threading.Lock()  # two threads need not build the same stage

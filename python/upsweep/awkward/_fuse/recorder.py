@@ -22,6 +22,8 @@ from awkward._behavior import find_ufunc, get_array_class
 from awkward._connect.numpy import implemented as _of_numpy
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
+from upsweep.awkward._fuse.callbacks import LIBRARY, Callback
+
 
 class NotRecorded(TypeError):
     """Raised inside of a recorded function, at a step that needs data."""
@@ -178,6 +180,8 @@ class Lazy(ak.Array):
         graph = self._fuse_node.graph
         if function is ak.backend:
             return "cpu"
+        if function is ak.transform and len(args) > 1:
+            args = (Callback(args[0]), *args[1:])
         metas, of_kwargs = _each(args, _meta, graph), _each(kwargs, _meta, graph)
         if function in _OF_TYPES:
             return function(*metas, **of_kwargs)
@@ -271,7 +275,9 @@ _classes: dict[type, type] = {ak.Array: Lazy}
 def _lazy_class(theirs: type) -> type:
     made = _classes.get(theirs)
     if made is None:
-        made = _classes.setdefault(theirs, type(theirs.__name__, (Lazy, theirs), {}))
+        # vector's arrays say which library their methods call.
+        own = {"lib": LIBRARY} if theirs.__module__.startswith("vector.") and hasattr(theirs, "lib") else {}
+        made = _classes.setdefault(theirs, type(theirs.__name__, (Lazy, theirs), own))
     return made
 
 
