@@ -81,7 +81,7 @@ LN2 = mp.log(2)
 HALF_LN2 = LN2 / 2 * mp.mpf("1.0005")
 QUARTER_PI = mp.pi / 4 * mp.mpf("1.0005")
 TAN_EIGHTH_PI = mp.tan(mp.pi / 8) * mp.mpf("1.0005")
-LOG_S = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1) * mp.mpf("1.0005")
+LOG_S = mp.mpf("0.2") * mp.mpf("1.0005")
 LOG_R = mp.mpf(1) / 128
 
 
@@ -141,7 +141,7 @@ POLYNOMIALS = [
     ("kCosh", "(cosh(r) - 1) / r^2 in r^2", cosh_tail, lambda z: z, 0, HALF_LN2**2, 6, 0),
     ("kSin", "(sin(r) - r) / r^3 in r^2", sin_tail, lambda z: z * mp.mpf("1.11"), 0, QUARTER_PI**2, 6, 3),
     ("kCos", "(cos(r) - 1 + r^2 / 2) / r^4 in r^2", cos_tail, lambda z: z * z * mp.mpf("1.41"), 0, QUARTER_PI**2, 6, 3),
-    ("kLog", "(2 atanh(s) - 2 s) / s^3 in s^2", log_tail, lambda z: z / 2, 0, LOG_S**2, 7, 3),
+    ("kLog", "(2 atanh(s) - 2 s) / s^3 in s^2", log_tail, lambda z: z / 2, 0, LOG_S**2, 8, 4),
     ("kLog1p", "(log(1 + r) - r + r^2 / 2) / r^3 in r", log1p_tail, lambda r: r * r, -LOG_R, LOG_R, 7, 3),
     ("kAtan", "(atan(t) - t) / t^3 in t^2", atan_tail, lambda z: z, 0, TAN_EIGHTH_PI**2, 11, 5),
     ("kAsin", "(asin(x) - x) / x^3 in x^2", asin_tail, lambda z: z, 0, mp.mpf("0.25"), 12, 6),

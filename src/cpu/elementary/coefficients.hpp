@@ -100,21 +100,23 @@ constexpr double kCosFloat[] = {
     -0x1.6c0c86decb865p-10,
     0x1.9a00e4dce2ba3p-16,
 };
-// (2 atanh(s) - 2 s) / s^3 in s^2, on [0.0, 0.029467]: error 2^-59.12 of the function
+// (2 atanh(s) - 2 s) / s^3 in s^2, on [0.0, 0.04004]: error 2^-62.03 of the function
 constexpr double kLog[] = {
-    0x1.5555555555593p-1,
-    0x1.999999997fb3dp-2,
-    0x1.2492494217181p-2,
-    0x1.c71c51e8599fdp-3,
-    0x1.7466461a800d6p-3,
-    0x1.39a0f6a7993e7p-3,
-    0x1.2f0d7f75256e3p-3,
+    0x1.555555555554fp-1,
+    0x1.999999999c141p-2,
+    0x1.24924921e7cc6p-2,
+    0x1.c71c748c8abf3p-3,
+    0x1.745c4ba09eee6p-3,
+    0x1.3b35a737f513fp-3,
+    0x1.0dcd490d9b4f4p-3,
+    0x1.1b75f61a6c9dcp-3,
 };
-// (2 atanh(s) - 2 s) / s^3 in s^2, on [0.0, 0.029467]: error 2^-30.2 of the function
+// (2 atanh(s) - 2 s) / s^3 in s^2, on [0.0, 0.04004]: error 2^-35.35 of the function
 constexpr double kLogFloat[] = {
-    0x1.55557a425f085p-1,
-    0x1.995e9b5f1b51fp-2,
-    0x1.31e67174d1078p-2,
+    0x1.555554215ff21p-1,
+    0x1.999bdd0748dcfp-2,
+    0x1.23e960e2cbf14p-2,
+    0x1.ed94087343606p-3,
 };
 // (log(1 + r) - r + r^2 / 2) / r^3 in r, on [-0.0078125, 0.0078125]: error 2^-69.53 of the function
 constexpr double kLog1p[] = {
