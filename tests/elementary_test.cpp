@@ -363,7 +363,7 @@ double error_in_ulps(T result, Exact& exact) {
 
 int arguments_per_range() {
   const char* set = std::getenv("UPSWEEP_ELEMENTARY_ARGUMENTS");
-  return set != nullptr ? std::atoi(set) : 1000;
+  return set != nullptr ? static_cast<int>(std::strtol(set, nullptr, 10)) : 1000;
 }
 
 constexpr double kBound = 1;  // ulp, of every function
