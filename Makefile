@@ -57,7 +57,7 @@ test-asan test-tsan: test-%: setup
 # libtsan must be loaded before Python's own libraries. pytest shows its reports only with -s.
 test-tsan-python: setup  ## the Python package under ThreadSanitizer: calls of several threads, and those that a signal ends
 	cmake --preset cpu-tsan -DUPSWEEP_PYTHON=ON
-	cmake --build build-tsan --parallel $(JOBS) --target upsweep_python upsweep_python_query upsweep_python_files
+	cmake --build build-tsan --parallel $(JOBS) --target upsweep_python upsweep_python_query upsweep_python_files upsweep_python_plans
 	LD_PRELOAD=$$(g++ -print-file-name=libtsan.so) TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan_python.txt \
 	  PYTHONPATH=$(CURDIR)/build-tsan/python setarch -R .venv/bin/python tests/run_pytest.py \
 	  tests/python/test_calls.py tests/python/test_options.py tests/python/test_query.py -s -k "threads or signal or interrupt"

@@ -17,7 +17,7 @@ packages=(
   g++ make cmake ninja-build git pkg-config ca-certificates
   python3 python3-venv python3-dev
   libtbb-dev libcli11-dev libfmt-dev nlohmann-json3-dev libpg-query-dev libsnappy-dev
-  libgtest-dev librapidcheck-dev
+  libgtest-dev librapidcheck-dev libmpfr-dev
   clang libclang-rt-dev # libFuzzer is in the latter
   doxygen
   "$@" # other requested packages, such as the browser in which tests open the report

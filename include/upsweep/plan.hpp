@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/plan.hpp: typed programs over lists: built once, compiled to a plan, and run over columns in one pass.
+//
+// A program computes columns from columns: element-wise functions, masks, combinations, products, reductions. A Builder
+// records it as values over domains. compile() returns a Plan, which is immutable. run() processes blocks of 1,024
+// events on all cores, and keeps the intermediate arrays of a block in the cache. src/plan/README.md specifies each
+// operation.
+//
+// Domain    an index space: the events, the elements of lists, the elements that a mask keeps. Most domains are lists:
+//           each element belongs to one element of the parent domain.
+// Value     one number per element of a domain, or a scalar (constant, parameter), which has no domain.
+// Position  an int32 value that names an element of another domain, counted from the start of the block. Differences of
+//           positions are meaningful outside of a block; positions are not.
+//
+// Equal nodes are one node: a call with the same arguments returns the same handle. Two arrays have the same lists if
+// their domains are the same handle.
+//
+// Missing   values are two values: one of booleans (valid) and one of numbers. The caller combines the masks.
+// Errors    Error invalid_argument: the message names the call and its operands. Data errors of run(): malformed
+//           offsets (stop_before_start, negative_start, stop_past_end; index() is the list), unequal_lengths (a column
+//           is too short), out_of_memory (the lists of one event need more than Limits allows), interrupted. A check()
+//           of the program that fails is not an exception: see Result::failure().
+// Floats    have the same bits for any number of threads, any block and any instruction set. Lists are summed in order.
+// Threads   run() may be called from several threads at once. Concurrent calls share nothing but the cores.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "upsweep/detail/go_on.hpp"
+#include "upsweep/policy.hpp"
+
+namespace upsweep::plan {
+
+/// The types of values. The first ten have the numbers of upsweep::Type.
+enum class ElementType : std::uint8_t {
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float32,
+  float64,
+  boolean,  ///< a byte, 0 or 1
+};
+inline constexpr int kElementTypes = 11;
+
+/// Returns the name of a type as NumPy spells it: "int32", "float64", "bool".
+[[nodiscard]] std::string_view name(ElementType type) noexcept;
+[[nodiscard]] std::optional<ElementType> parse_element_type(std::string_view text) noexcept;
+[[nodiscard]] int size_of(ElementType type) noexcept;
+
+/// Handles. They are small integers, valid for the Builder that returned them.
+enum class Value : std::int32_t {};
+enum class Domain : std::int32_t {};
+
+/// A number with its type: a constant, or the argument of a call.
+class Scalar {
+ public:
+  Scalar() = default;
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  explicit Scalar(T value) : type_(type_for<T>()) { std::memcpy(&bits_, &value, sizeof value); }
+  /// Returns the number as `type`, converted as C converts it.
+  [[nodiscard]] static Scalar of(ElementType type, double number);
+  [[nodiscard]] static Scalar of(ElementType type, std::int64_t number);
+  [[nodiscard]] static Scalar of(ElementType type, std::uint64_t number);
+
+  [[nodiscard]] ElementType type() const noexcept { return type_; }
+  /// The value's bytes, followed by zeros.
+  [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
+  friend bool operator==(const Scalar&, const Scalar&) = default;
+
+ private:
+  template <class T>
+  static constexpr ElementType type_for() {
+    if constexpr (std::same_as<T, bool>) {
+      return ElementType::boolean;
+    } else if constexpr (std::floating_point<T>) {
+      static_assert(sizeof(T) <= 8);
+      return sizeof(T) == 4 ? ElementType::float32 : ElementType::float64;
+    } else {
+      constexpr int kLog = sizeof(T) == 8 ? 3 : static_cast<int>(sizeof(T) / 2);
+      return static_cast<ElementType>(kLog + (std::is_signed_v<T> ? 0 : 4));
+    }
+  }
+  ElementType type_ = ElementType::float64;
+  std::uint64_t bits_ = 0;
+};
+
+/// The element-wise operations. All operands have one type, except where stated. The rules are NumPy's; promotion is
+/// the caller's: insert convert().
+enum class Op : std::uint8_t {
+  // arithmetic, of integers (modulo 2^bits) and floats
+  add,
+  subtract,
+  multiply,
+  divide,        ///< floats only
+  floor_divide,  ///< rounds down; of integers 0 if the divisor is 0
+  remainder,     ///< has the divisor's sign; of integers 0 if the divisor is 0
+  fmod,          ///< has the dividend's sign; of integers 0 if the divisor is 0
+  power,         ///< of integers modulo 2^bits, and 0 if the exponent is negative
+  maximum,       ///< NaN if an operand is NaN
+  minimum,
+  fmax,  ///< the other operand if one is NaN; floats only
+  fmin,
+  negative,
+  absolute,
+  sign,
+  // integers and booleans, bit by bit; of booleans the logical operation
+  bit_and,
+  bit_or,
+  bit_xor,
+  invert,
+  shift_left,   ///< integers only; by a negative distance, or by at least the number of bits: 0
+  shift_right,  ///< likewise; of negative integers -1
+  // comparisons, of any type: booleans
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  unequal,
+  // selection
+  where,  ///< (boolean, x, y): x where the boolean is true, otherwise y; x and y of any type
+  // floats: booleans
+  is_nan,
+  is_infinite,
+  is_finite,
+  sign_bit,
+  // floats
+  copysign,
+  floor,
+  ceil,
+  trunc,
+  rint,
+  sqrt,
+  cbrt,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log2,
+  log10,
+  log1p,
+  sin,
+  cos,
+  tan,
+  arcsin,
+  arccos,
+  arctan,
+  sinh,
+  cosh,
+  tanh,
+  arcsinh,
+  arccosh,
+  arctanh,
+  arctan2,
+  hypot,
+};
+inline constexpr int kOps = static_cast<int>(Op::hypot) + 1;
+
+/// Returns the name of an operation, as the enumerator is spelled.
+[[nodiscard]] std::string_view name(Op op) noexcept;
+[[nodiscard]] std::optional<Op> parse_op(std::string_view text) noexcept;
+/// Returns the number of operands: 1, 2 or 3.
+[[nodiscard]] int arity(Op op) noexcept;
+/// Returns whether the operation is defined for operands of this type (for `where`: for x and y).
+[[nodiscard]] bool is_defined(Op op, ElementType type) noexcept;
+
+/// The reductions of lists, with Awkward Array's rules.
+enum class Reduction : std::uint8_t {
+  sum,      ///< in order; integers and booleans as int64, unsigned as uint64, floats as themselves
+  product,  ///< likewise
+  any,      ///< booleans; any type: unequal to 0
+  all,
+  minimum,  ///< ignores NaN; of an empty list infinity, or the maximum of the type
+  maximum,
+  argmin,  ///< a position: of the first minimum, or of the first element if that is NaN; -1 if the list is empty
+  argmax,
+};
+[[nodiscard]] std::string_view name(Reduction reduction) noexcept;
+[[nodiscard]] std::optional<Reduction> parse_reduction(std::string_view text) noexcept;
+
+/// An input: an array in host memory.
+struct Column {
+  const void* data = nullptr;
+  std::int64_t length = 0;  ///< elements
+};
+
+/// The limits of a run.
+struct Limits {
+  /// The bytes that one worker may allocate for one block. A block with longer lists is divided, down to one event. If
+  /// the lists of a single event need more, run() throws out_of_memory.
+  std::int64_t worker_bytes = std::int64_t{1} << 30;
+};
+
+/// A check() of the program that failed.
+struct Failure {
+  int message;         ///< the argument of check()
+  std::int64_t event;  ///< the first event for which a check fails; of several checks the one recorded first
+};
+
+namespace detail {
+class Program;
+class Compiled;
+class Run;
+}  // namespace detail
+
+/// The outputs of a run.
+class Result {
+ public:
+  Result(Result&&) noexcept;
+  Result& operator=(Result&&) noexcept;
+  ~Result();
+  /// Returns the check that failed. The outputs are then empty.
+  [[nodiscard]] std::optional<Failure> failure() const noexcept;
+  [[nodiscard]] int outputs() const noexcept;
+  [[nodiscard]] ElementType type(int output) const;
+  /// Returns the number of elements.
+  [[nodiscard]] std::int64_t size(int output) const;
+  /// Copies the elements of an output, in the order of the events, to size(output) elements at `to`.
+  void copy(int output, void* to) const;
+  template <class T>
+  [[nodiscard]] std::vector<T> values(int output) const {
+    std::vector<T> out(static_cast<std::size_t>(size(output)));
+    copy(output, out.data());
+    return out;
+  }
+
+ private:
+  friend class Plan;
+  explicit Result(std::unique_ptr<detail::Run> run) noexcept;
+  std::unique_ptr<detail::Run> run_;
+};
+
+/// A compiled program. Copies share it.
+class Plan {
+ public:
+  /// Runs the plan over `events` events. `columns` and `parameters` are those that the program names by index. Columns
+  /// that the plan does not read may be null.
+  [[nodiscard]] Result run(const Policy& policy, std::span<const Column> columns, std::span<const Scalar> parameters,
+                           std::int64_t events, const Limits& limits = {},
+                           const upsweep::detail::GoOn& go_on = {}) const;
+  [[nodiscard]] Result run(std::span<const Column> columns, std::span<const Scalar> parameters,
+                           std::int64_t events) const {
+    return run(par, columns, parameters, events);
+  }
+
+  /// Returns the indices of the columns that the plan reads, in ascending order.
+  [[nodiscard]] std::span<const int> columns() const noexcept;
+  [[nodiscard]] int outputs() const noexcept;
+  [[nodiscard]] ElementType type(int output) const;
+  /// Returns the number of instructions.
+  [[nodiscard]] int instructions() const noexcept;
+  /// Returns the instructions, one a line.
+  [[nodiscard]] std::string to_text() const;
+
+ private:
+  friend class Builder;
+  explicit Plan(std::shared_ptr<const detail::Compiled> code) noexcept : code_(std::move(code)) {}
+  std::shared_ptr<const detail::Compiled> code_;
+};
+
+/// Records a program.
+class Builder {
+ public:
+  Builder();
+  ~Builder();
+  Builder(Builder&&) noexcept;
+  Builder& operator=(Builder&&) noexcept;
+
+  // ---- domains
+
+  /// Returns the domain of the events.
+  [[nodiscard]] Domain events();
+  /// Returns the elements of input lists. List i of `parent` is elements offsets[i] … offsets[i + 1] - 1, where `column`
+  /// holds the offsets: one more than `parent` has elements, of int32, uint32 or int64; the first need not be 0.
+  /// `parent` is events() or a domain of list() or regular().
+  [[nodiscard]] Domain list(Domain parent, int column, ElementType offsets = ElementType::int64);
+  /// Returns `size` elements for each element of `parent`, which may be any domain.
+  [[nodiscard]] Domain regular(Domain parent, std::int64_t size);
+  /// Returns the elements of `domain` for which `mask` is true. Its parent is that of `domain`.
+  [[nodiscard]] Domain filter(Domain domain, Value mask);
+  /// Returns lists of `lists` by position: `index` holds positions of parent(lists). The domain of `index` is the
+  /// parent. A position out of range is safe, but the list is unspecified.
+  [[nodiscard]] Domain gather(Domain lists, Value index);
+  /// Returns the choices of k elements of each list, 1 to 8, in lexicographic order.
+  [[nodiscard]] Domain combinations(Domain lists, int k, bool replacement = false);
+  /// Returns the pairs of an element of `a` and one of `b`, two domains of one parent. Nested: the parent is `a`.
+  [[nodiscard]] Domain product(Domain a, Domain b, bool nested);
+  /// Returns the elements of lists of one parent, one after the other.
+  [[nodiscard]] Domain concatenation(std::span<const Domain> lists);
+  /// Returns each list extended to at least `length` elements. The position of an added element is -1.
+  [[nodiscard]] Domain pad(Domain lists, std::int64_t length);
+  /// Returns the same elements as lists of the parent's parent. Values over `lists` are values over the result.
+  [[nodiscard]] Domain flatten(Domain lists);
+  /// Returns the parent; nothing for the events, and for a filter of them.
+  [[nodiscard]] std::optional<Domain> parent(Domain domain) const;
+  /// Returns whether values over one of the domains are values over the other one.
+  [[nodiscard]] bool same_elements(Domain a, Domain b) const;
+
+  // ---- values
+
+  /// Returns an input over events(), or over a domain of list() or regular(). It holds the elements of all events.
+  [[nodiscard]] Value column(int column, ElementType type, Domain domain);
+  [[nodiscard]] Value constant(Scalar number);
+  /// Returns a scalar that is an argument of each run.
+  [[nodiscard]] Value parameter(int index, ElementType type);
+  /// Returns op(args…). Scalars apply to every element; the result of scalars is a scalar.
+  [[nodiscard]] Value map(Op op, std::span<const Value> args);
+  [[nodiscard]] Value map(Op op, std::initializer_list<Value> args) {
+    return map(op, std::span(args.begin(), args.size()));
+  }
+  /// Returns x as `type`. Floats are rounded towards 0; a float that does not fit an integer type yields its minimum,
+  /// or of unsigned types 0. Booleans become 0 and 1; x becomes the boolean x != 0.
+  [[nodiscard]] Value convert(Value x, ElementType type);
+  /// Returns a scalar as one value per element of `domain`.
+  [[nodiscard]] Value fill(Value scalar, Domain domain);
+  /// Returns the elements of x at positions `index`, over the domain of `index`. A position out of range is safe, but
+  /// the value is unspecified: the caller masks it.
+  [[nodiscard]] Value take(Value x, Value index);
+  /// Returns elements of a whole column by number, over the domain of `index`, an integer of any type. A number out of
+  /// range reads the nearest element, and 0 if there is none.
+  [[nodiscard]] Value lookup(int column, ElementType type, Value index);
+  /// Returns for each x the number of elements of a whole ascending column that are less (right: less or equal), as
+  /// int64. That is numpy.searchsorted. NaN is greater than every number.
+  [[nodiscard]] Value search(int column, Value x, bool right);
+  /// Returns for each element its own position.
+  [[nodiscard]] Value positions(Domain domain);
+  /// Returns for each element the position of its parent.
+  [[nodiscard]] Value parents(Domain lists);
+  /// Returns for each list the position of its first element, over the parent.
+  [[nodiscard]] Value starts(Domain lists);
+  /// Returns for each list its number of elements as int32, over the parent.
+  [[nodiscard]] Value counts(Domain lists);
+  /// Returns for each element the position of the element that it stems from. filter, gather, pad: `which` is 0.
+  /// combinations: 0 to k - 1. product: 0 for a, 1 for b.
+  [[nodiscard]] Value source(Domain domain, int which = 0);
+  /// Returns the values over a concatenation: one value for each of its parts, of one type, or a scalar.
+  [[nodiscard]] Value concatenate(Domain concatenation, std::span<const Value> parts);
+  /// Returns the reduction of each list, over the parent. x may be a scalar.
+  [[nodiscard]] Value reduce(Reduction reduction, Value x, Domain lists);
+  /// Returns the positions that sort each list of x, stable; over `lists`. NaN comes first in either order.
+  [[nodiscard]] Value argsort(Value x, Domain lists, bool ascending);
+
+  [[nodiscard]] ElementType type(Value value) const;
+  /// Returns the domain; nothing for a scalar.
+  [[nodiscard]] std::optional<Domain> domain(Value value) const;
+
+  // ---- effects
+
+  /// Adds an output: the values of all blocks. Returns its index.
+  int output(Value value);
+  /// Adds an output of int64: the offsets of the lists, from 0, one more than the parent has elements.
+  int output_offsets(Domain lists);
+  /// Adds a check: the run fails with `message` if an element of `mask` is false.
+  void check(Value mask, int message);
+
+  // ---- the program
+
+  /// Throws if columns or parameters are used with two types or domains, or if there is no output.
+  void verify() const;
+  /// Returns the program, one node a line.
+  [[nodiscard]] std::string to_text() const;
+  /// Verifies and compiles the program. The Builder may be used further.
+  [[nodiscard]] Plan compile() const;
+
+ private:
+  std::unique_ptr<detail::Program> program_;
+};
+
+}  // namespace upsweep::plan

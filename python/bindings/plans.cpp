@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// bindings/plans.cpp: the module upsweep._plans: builders of list programs, and plans over NumPy arrays.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/plan.hpp"
+#include "upsweep/policy.hpp"
+
+namespace nb = nanobind;
+
+namespace upsweep::python {
+namespace {
+
+using plan::Builder;
+using plan::Domain;
+using plan::ElementType;
+using plan::Op;
+using plan::Plan;
+using plan::Value;
+
+/// Python has handles as integers.
+int handle_of(Value value) { return static_cast<int>(value); }
+int handle_of(Domain domain) { return static_cast<int>(domain); }
+Value value_of(int handle) { return static_cast<Value>(handle); }
+Domain domain_of(int handle) { return static_cast<Domain>(handle); }
+
+std::vector<Value> values_of(const std::vector<int>& handles) {
+  std::vector<Value> all;
+  all.reserve(handles.size());
+  for (const int handle : handles) all.push_back(value_of(handle));
+  return all;
+}
+
+std::vector<Domain> domains_of(const std::vector<int>& handles) {
+  std::vector<Domain> all;
+  all.reserve(handles.size());
+  for (const int handle : handles) all.push_back(domain_of(handle));
+  return all;
+}
+
+ElementType type_named(std::string_view text) {
+  const std::optional<ElementType> type = plan::parse_element_type(text);
+  if (!type) throw Error(Code::unsupported_type, "no type of plans: " + std::string(text));
+  return *type;
+}
+
+Op op_named(std::string_view text) {
+  const std::optional<Op> op = plan::parse_op(text);
+  if (!op) throw Error(Code::invalid_argument, "no operation of plans: " + std::string(text));
+  return *op;
+}
+
+nb::str text_of(std::string_view text) { return nb::str(text.data(), text.size()); }
+
+/// Returns a number of Python or NumPy as that type.
+plan::Scalar scalar_of(nb::handle number, ElementType type) {
+  switch (type) {
+    case ElementType::float32:
+    case ElementType::float64: {
+      const double real = PyFloat_AsDouble(number.ptr());
+      if (real == -1.0 && PyErr_Occurred() != nullptr) throw nb::python_error();
+      return plan::Scalar::of(type, real);
+    }
+    case ElementType::boolean:
+      return plan::Scalar(PyObject_IsTrue(number.ptr()) > 0);
+    case ElementType::uint64:
+      return plan::Scalar::of(type, nb::cast<std::uint64_t>(nb::int_(nb::borrow(number))));
+    default:
+      return plan::Scalar::of(type, nb::cast<std::int64_t>(nb::int_(nb::borrow(number))));
+  }
+}
+
+ElementKind kind_of(ElementType type) {
+  if (type == ElementType::boolean) return {.type = Type::uint8, .is_boolean = true};
+  return {.type = static_cast<Type>(type)};
+}
+
+/// Runs on fewer events keep the interpreter's lock: releasing and acquiring it takes longer than the runs.
+constexpr std::int64_t kKeepsLock = 256;
+
+/// Runs a plan. `columns` has arrays, and None for columns that the plan does not read; `parameters` has tuples (number,
+/// type). Returns the outputs, or a tuple (message, event) of the check that has failed.
+nb::object run(const Plan& plan, const nb::list& columns, const nb::list& parameters, std::int64_t events,
+               std::optional<int> threads) {
+  std::vector<plan::Column> inputs(nb::len(columns));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (columns[i].is_none()) continue;
+    const Elements elements = elements_of(columns[i], "column");
+    inputs[i] = {.data = elements.data, .length = elements.length};
+  }
+  std::vector<plan::Scalar> numbers;
+  numbers.reserve(nb::len(parameters));
+  for (const nb::handle each : parameters) {
+    numbers.push_back(scalar_of(each[0], type_named(nb::cast<std::string_view>(each[1]))));
+  }
+  SignalWatch watch;
+  const detail::GoOn go_on = [&] { return watch.goes_on(); };
+  const Policy policy = par.with_threads(threads.value_or(0));
+  const bool keeps_lock = events <= kKeepsLock;
+  std::optional<nb::gil_scoped_release> released;
+  if (!keeps_lock) released.emplace();
+  const plan::Result result = plan.run(policy, inputs, numbers, events, {}, go_on);
+  released.reset();
+  if (const std::optional<plan::Failure> failure = result.failure()) {
+    return nb::make_tuple(failure->message, failure->event);
+  }
+  nb::list outputs;
+  std::vector<void*> to;
+  for (int i = 0; i < result.outputs(); ++i) {
+    const std::int64_t shape[] = {result.size(i)};
+    outputs.append(new_array(shape, kind_of(result.type(i))));
+    to.push_back(elements_of_new(outputs[static_cast<std::size_t>(i)]).data);
+  }
+  if (!keeps_lock) released.emplace();
+  for (int i = 0; i < result.outputs(); ++i) result.copy(i, to[static_cast<std::size_t>(i)]);
+  released.reset();
+  return outputs;
+}
+
+void define_domains(nb::class_<Builder>& builder) {
+  builder.def("events", [](Builder& self) { return handle_of(self.events()); })
+      .def(
+          "list",
+          [](Builder& self, int parent, int column, std::string_view offsets) {
+            return handle_of(self.list(domain_of(parent), column, type_named(offsets)));
+          },
+          nb::arg("parent"), nb::arg("column"), nb::arg("offsets") = "int64")
+      .def("regular", [](Builder& self, int parent,
+                         std::int64_t size) { return handle_of(self.regular(domain_of(parent), size)); })
+      .def("filter", [](Builder& self, int domain,
+                        int mask) { return handle_of(self.filter(domain_of(domain), value_of(mask))); })
+      .def("gather", [](Builder& self, int lists,
+                        int index) { return handle_of(self.gather(domain_of(lists), value_of(index))); })
+      .def(
+          "combinations",
+          [](Builder& self, int lists, int k, bool replacement) {
+            return handle_of(self.combinations(domain_of(lists), k, replacement));
+          },
+          nb::arg("lists"), nb::arg("k"), nb::arg("replacement") = false)
+      .def("product", [](Builder& self, int a, int b,
+                         bool nested) { return handle_of(self.product(domain_of(a), domain_of(b), nested)); })
+      .def(
+          "concatenation",
+          [](Builder& self, const std::vector<int>& lists) { return handle_of(self.concatenation(domains_of(lists))); })
+      .def("pad",
+           [](Builder& self, int lists, std::int64_t length) { return handle_of(self.pad(domain_of(lists), length)); })
+      .def("flatten", [](Builder& self, int lists) { return handle_of(self.flatten(domain_of(lists))); })
+      .def("parent",
+           [](const Builder& self, int domain) -> std::optional<int> {
+             const std::optional<Domain> parent = self.parent(domain_of(domain));
+             return parent ? std::optional(handle_of(*parent)) : std::nullopt;
+           })
+      .def("same_elements",
+           [](const Builder& self, int a, int b) { return self.same_elements(domain_of(a), domain_of(b)); });
+}
+
+void define_values(nb::class_<Builder>& builder) {
+  builder
+      .def("column", [](Builder& self, int column, std::string_view type,
+                        int domain) { return handle_of(self.column(column, type_named(type), domain_of(domain))); })
+      .def("constant",
+           [](Builder& self, nb::handle number, std::string_view type) {
+             return handle_of(self.constant(scalar_of(number, type_named(type))));
+           })
+      .def("parameter", [](Builder& self, int index,
+                           std::string_view type) { return handle_of(self.parameter(index, type_named(type))); })
+      .def_static("is_op", [](std::string_view op) { return plan::parse_op(op).has_value(); })
+      .def_static("is_defined", [](std::string_view op,
+                                   std::string_view type) { return plan::is_defined(op_named(op), type_named(type)); })
+      .def("map", [](Builder& self, std::string_view op,
+                     const std::vector<int>& args) { return handle_of(self.map(op_named(op), values_of(args))); })
+      .def("convert", [](Builder& self, int x,
+                         std::string_view type) { return handle_of(self.convert(value_of(x), type_named(type))); })
+      .def("fill", [](Builder& self, int scalar,
+                      int domain) { return handle_of(self.fill(value_of(scalar), domain_of(domain))); })
+      .def("take", [](Builder& self, int x, int index) { return handle_of(self.take(value_of(x), value_of(index))); })
+      .def("positions", [](Builder& self, int domain) { return handle_of(self.positions(domain_of(domain))); })
+      .def("parents", [](Builder& self, int lists) { return handle_of(self.parents(domain_of(lists))); })
+      .def("starts", [](Builder& self, int lists) { return handle_of(self.starts(domain_of(lists))); })
+      .def("counts", [](Builder& self, int lists) { return handle_of(self.counts(domain_of(lists))); })
+      .def(
+          "source",
+          [](Builder& self, int domain, int which) { return handle_of(self.source(domain_of(domain), which)); },
+          nb::arg("domain"), nb::arg("which") = 0)
+      .def("concatenate",
+           [](Builder& self, int domain, const std::vector<int>& parts) {
+             return handle_of(self.concatenate(domain_of(domain), values_of(parts)));
+           })
+      .def("reduce",
+           [](Builder& self, std::string_view name, int x, int lists) {
+             const std::optional<plan::Reduction> reduction = plan::parse_reduction(name);
+             if (!reduction) throw Error(Code::invalid_argument, "no reduction of plans: " + std::string(name));
+             return handle_of(self.reduce(*reduction, value_of(x), domain_of(lists)));
+           })
+      .def("argsort", [](Builder& self, int x, int lists,
+                         bool ascending) { return handle_of(self.argsort(value_of(x), domain_of(lists), ascending)); })
+      .def("type", [](const Builder& self, int value) { return text_of(plan::name(self.type(value_of(value)))); })
+      .def("domain", [](const Builder& self, int value) -> std::optional<int> {
+        const std::optional<Domain> domain = self.domain(value_of(value));
+        return domain ? std::optional(handle_of(*domain)) : std::nullopt;
+      });
+}
+
+void define_plans(nb::module_& module) {
+  nb::class_<Plan>(module, "Plan", "A compiled list program.")
+      .def("run", &run, nb::arg("columns"), nb::arg("parameters"), nb::arg("events"),
+           nb::arg("threads").none() = nb::none())
+      .def("columns",
+           [](const Plan& plan) {
+             const auto columns = plan.columns();
+             return std::vector<int>(columns.begin(), columns.end());
+           })
+      .def_prop_ro("instructions", &Plan::instructions)
+      .def("to_text", &Plan::to_text);
+  nb::class_<Builder> builder(module, "Builder", "A list program. Handles of values and domains are integers.");
+  builder.def(nb::init<>());
+  define_domains(builder);
+  define_values(builder);
+  builder.def("output", [](Builder& self, int value) { return self.output(value_of(value)); })
+      .def("output_offsets", [](Builder& self, int lists) { return self.output_offsets(domain_of(lists)); })
+      .def("check", [](Builder& self, int mask, int message) { self.check(value_of(mask), message); })
+      .def("to_text", &Builder::to_text)
+      .def("compile", &Builder::compile);
+}
+
+}  // namespace
+}  // namespace upsweep::python
+
+NB_MODULE(_plans, module) {
+  using namespace upsweep::python;
+  module.doc() = "List programs, which upsweep.awkward.fuse builds. Private: its names may change with any version.";
+  import_numpy();
+  define_errors(module);
+  define_plans(module);
+}

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/awkward/_fuse/__init__.py: upsweep.awkward.fuse, which runs a function of Awkward Arrays in one pass.
+"""From a call of a fused function to its result:
+
+recorder.py    runs the function once on arrays without data, and records its calls as a graph
+guards.py      notices that a global or a closure of the function has changed since
+program.py     executes the graph: plans, and Awkward's own functions where plans lack a call
+lowering.py    nodes of the graph → values and domains of a plan: positions, masks, broadcasting, subscripts
+calls.py       Awkward's functions
+numbers.py     NumPy's ufuncs
+layouts.py     Awkward's layouts → columns of a plan, and outputs of a plan → layouts
+arrays.py      what an array is while it is lowered
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from typing import Any
+
+import awkward as ak
+import numpy as np
+
+from upsweep.awkward._fuse import layouts, recorder
+from upsweep.awkward._fuse.guards import Guards, is_constant
+from upsweep.awkward._fuse.program import Program, Rerun
+
+__all__ = ["Fused", "fuse"]
+
+# Recordings of one function: by types of arguments, and by the values of numbers that the function asked for.
+_MOST_RECORDINGS = 64
+
+
+def _builder() -> Any:
+    from upsweep import _plans
+
+    return _plans.Builder()
+
+
+class _Refused(Exception):
+    """The arguments cannot be recorded."""
+
+
+class _TypeTracer(Exception):
+    """An argument has no data: the function itself computes the types."""
+
+
+class Arguments:
+    """The arguments of one call: the key of their types, and their arrays and numbers in order."""
+
+    __slots__ = ("buffers", "key", "objects", "places", "static", "values")
+
+    def __init__(self, args: tuple, kwargs: dict, static: set[int]):
+        self.buffers = layouts.Buffers()
+        self.key: list[Any] = []
+        self.values: list[Any] = []
+        self.objects: list[Any] = []  # that are constants of the recording
+        self.places: dict[int, int] = {}  # of arrays by their id: an array may be two arguments
+        self.static = static
+        self._visit(args)
+        self._visit(kwargs)
+
+    def _visit(self, x: Any) -> None:
+        key = self.key
+        kind = type(x)
+        if isinstance(x, ak.Array):
+            place = self.places.setdefault(id(x), len(self.values))
+            if place != len(self.values):
+                key.append(place)
+                return
+            layout = x._layout
+            backend = layout.backend
+            if not backend.nplike.known_data:
+                raise _TypeTracer
+            if backend.name != "cpu":
+                raise _Refused(f"an array of the backend {backend.name}")
+            if x._attrs:
+                raise _Refused("an array with attributes")
+            key.append(kind)
+            key.append(id(x._behavior) if x._behavior is not None else None)
+            self.values.append(x)
+            self.buffers.add(x)
+        elif kind in (int, float) or (isinstance(x, np.number) and not isinstance(x, np.complexfloating | np.timedelta64)):
+            key.append(kind)
+            if len(self.values) in self.static:
+                key.append(repr(x))
+            self.values.append(x)
+        elif kind is dict:
+            key.append(tuple(x))
+            for y in x.values():
+                self._visit(y)
+        elif kind is tuple or kind is list:
+            key.append(kind)
+            key.append(len(x))
+            for y in x:
+                self._visit(y)
+        elif x is None or kind in (bool, str, bytes, np.bool_) or isinstance(x, type | np.dtype):
+            key.append(kind)
+            key.append(x)
+        elif is_constant(x):
+            key.append(id(x))
+            self.objects.append(x)
+        else:
+            raise _Refused(f"an argument of type {kind.__name__}")
+
+    def recorded(self, graph: recorder.Graph, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """The arguments of the recording: arrays without data and numbers."""
+        made: dict[int, recorder.Lazy] = {}
+        numbers = iter([i for i, x in enumerate(self.values) if not isinstance(x, ak.Array)])
+
+        def over(x: Any) -> Any:
+            kind = type(x)
+            if isinstance(x, ak.Array):
+                place = self.places[id(x)]
+                if place not in made:
+                    made[place] = recorder.array_input(graph, place, x)
+                return made[place]
+            if kind in (int, float) or (isinstance(x, np.number) and not isinstance(x, np.complexfloating | np.timedelta64)):
+                i = next(numbers)
+                return x if i in self.static else recorder.number_input(graph, i, x)
+            if kind is dict:
+                return {name: over(y) for name, y in x.items()}
+            return kind([over(y) for y in x]) if kind in (tuple, list) else x
+
+        return over(args), over(kwargs)
+
+
+class Fused:
+    """A function that runs in one pass over its arrays. Returned by fuse()."""
+
+    def __init__(self, function: Any, threads: int | None, new_builder: Any = _builder):
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._threads = threads
+        self._new_builder = new_builder
+        self._entries: dict[tuple, tuple[Program | str, Guards]] = {}
+        self._static: set[int] = set()  # the places of numbers whose values belong to the key
+        self._lock = threading.Lock()  # of self._entries and self._static; not held while a function is recorded or runs
+        self.reason: str | None = None  # why the last call of any thread ran in Awkward as a whole
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            arguments, entry = self._entry(args, kwargs)
+        except _TypeTracer:
+            return self._function(*args, **kwargs)
+        except _Refused as why:
+            return self._alone(str(why), args, kwargs)
+        if isinstance(entry, str):
+            return self._alone(entry, args, kwargs)
+        if entry.refused is not None:
+            return self._alone(entry.refused, args, kwargs)
+        if "raise" in np.geterr().values():
+            return self._alone("NumPy raises errors of floats", args, kwargs)
+        try:
+            made = entry.run(arguments.values, arguments.buffers, self._threads)
+        except Rerun as why:
+            return self._alone(str(why), args, kwargs)
+        except Exception as error:  # noqa: BLE001 - the function raises the error again, at the line that is wrong
+            made = self._alone(f"{type(error).__name__}: {error}", args, kwargs)
+            entry.refused = self.reason  # the function has raised no error: its calls cannot be executed one by one
+            return made
+        self.reason = None
+        return made
+
+    def _alone(self, reason: str, args: tuple, kwargs: dict) -> Any:
+        self.reason = reason
+        return self._function(*args, **kwargs)
+
+    def _entry(self, args: tuple, kwargs: dict) -> tuple[Arguments, Program | str]:
+        while True:
+            arguments = Arguments(args, kwargs, self._static)
+            key = (*arguments.key, *arguments.buffers.key)
+            entry = self._entries.get(key)
+            if entry is not None and entry[1].changed() is None:
+                return arguments, entry[0]
+            guards = Guards(self._function, arguments.objects)
+            made = self._record(arguments, args, kwargs, guards)
+            if isinstance(made, set):
+                with self._lock:
+                    self._static = self._static | made
+                continue
+            with self._lock:
+                if len(self._entries) >= _MOST_RECORDINGS:
+                    del self._entries[next(iter(self._entries))]
+                self._entries[key] = (made, guards)
+            return arguments, made
+
+    def _record(self, arguments: Arguments, args: tuple, kwargs: dict, guards: Guards) -> Program | str | set:
+        """A program; why there is none; or the places of numbers whose values the function needs."""
+        graph = recorder.Graph()
+        recorded_args, recorded_kwargs = arguments.recorded(graph, args, kwargs)
+        try:
+            recording = recorder.record(graph, self._function, recorded_args, recorded_kwargs)
+        except Exception as error:  # noqa: BLE001 - the function itself raises its error, on its real arguments
+            of_error = f"{type(error).__name__}: {error}".partition("\n")[0]
+            reason = graph.failure or of_error if isinstance(error, recorder.NotRecorded) else of_error
+        else:
+            reason = None
+        changed = guards.changed_while_recording()
+        if changed is not None:
+            guards.restore()
+            return f"the function changes {changed}"
+        if graph.needed and not graph.failure:
+            return graph.needed
+        return Program(recording, self._new_builder) if reason is None else reason
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """Runs the function and returns what was fused: the plans, and the calls that Awkward executed with the reasons."""
+        try:
+            arguments, entry = self._entry(args, kwargs)
+        except _TypeTracer:
+            return "not fused: an argument is a type tracer"
+        except _Refused as why:
+            return f"not fused: {why}"
+        if isinstance(entry, str):
+            return f"not fused: {entry}"
+        from upsweep.awkward._fuse.explain import explanation
+
+        return explanation(entry, arguments.values, arguments.buffers, self._threads)
+
+
+def fuse(function: Any = None, *, threads: int | None = None) -> Any:
+    """Returns the function, which then runs in one pass over its arrays.
+
+    The function's arguments are arrays, numbers, strings, and tuples, lists and dicts of these. It is executed once on arrays
+    without data, to record its calls of Awkward and NumPy. Each later call with the same types runs the recorded calls by blocks
+    of events, on all cores. Numbers may differ from call to call.
+
+    Results, their types and errors are Awkward's. Calls that cannot be fused are executed by Awkward. If the function depends on
+    data in another way (a length, a loop over an array, a condition), it runs as it is. `explain()` says what was fused.
+
+    Args:
+        function: a function of Awkward Arrays
+        threads: the maximum number of threads; by default one per core
+
+    >>> @upsweep.awkward.fuse
+    ... def masses(muons, least):
+    ...     pairs = ak.combinations(muons[muons.pt > least], 2, fields=["a", "b"])
+    ...     ...
+    """
+    if function is None:
+        return functools.partial(fuse, threads=threads)
+    if not callable(function) or inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise TypeError(f"fuse: a function is needed, not {type(function).__name__}")
+    return function if isinstance(function, Fused) and function._threads == threads else Fused(function, threads)

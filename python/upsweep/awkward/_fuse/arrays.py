@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/awkward/_fuse/arrays.py: what an Awkward Array is while it is lowered: columns, records, lists, options.
+"""A lowered array is a tree whose leaves are values of a plan:
+
+    Column(value, domain)         one number for each element of a domain; the value may be a scalar
+    Record(fields, domain)        names of arrays over one domain
+    Lists(lists, content)         `lists` is the domain of the elements, whose parent is the domain of the lists
+    Option(valid, content)        missing values: a value of booleans; elements that are missing exist, without meaning
+    Single(content)               lists of exactly one element, such as keepdims=True makes: the content is over the lists' domain
+    Foreign(reason)               an array that plans do not support; only calls that use it are not lowered
+
+Each array has a `domain`, the plan's handle of the index space of its outermost elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Unsupported(Exception):
+    """A call cannot be lowered. Awkward executes it instead."""
+
+
+class Val:
+    """A value of the plan: its handle, and what the lowering knows about it."""
+
+    __slots__ = ("args", "chooses", "domain", "dtype", "handle", "local", "op")
+
+    def __init__(self, handle: int, op: str, args: tuple, domain: int | None, dtype: str):
+        self.handle = handle
+        self.op = op
+        self.args = args
+        self.domain = domain  # None: a scalar
+        self.dtype = dtype
+        self.chooses = False  # positions that name each element at most once, roughly: filters, minima
+        self.local = None  # (lists, positions): this value is the local index of these positions in these lists
+
+
+class Column:
+    __slots__ = ("domain", "value")
+
+    def __init__(self, value: Val, domain: int):
+        self.value = value
+        self.domain = domain
+
+
+class Record:
+    __slots__ = ("domain", "fields")
+
+    def __init__(self, fields: dict[str, Any], domain: int):
+        self.fields = fields
+        self.domain = domain
+
+
+class Lists:
+    __slots__ = ("content", "domain", "lists")
+
+    def __init__(self, lists: int, content: Any, domain: int):
+        self.lists = lists
+        self.content = content
+        self.domain = domain
+
+
+class Option:
+    __slots__ = ("content", "valid")
+
+    def __init__(self, valid: Val, content: Any):
+        self.valid = valid
+        self.content = content
+
+    @property
+    def domain(self) -> int:
+        return self.content.domain
+
+
+class Single:
+    __slots__ = ("content", "regular")
+
+    def __init__(self, content: Any, regular: bool = True):
+        self.content = content
+        self.regular = regular  # whether the type is `1 * x`, which broadcasts, or `var * x`
+
+    @property
+    def domain(self) -> int:
+        return self.content.domain
+
+
+class Foreign:
+    __slots__ = ("domain", "reason")
+
+    def __init__(self, reason: str, domain: int):
+        self.reason = reason
+        self.domain = domain
+
+
+class Scalar:
+    """A number among the arguments of a call: a literal of the function, or a node that is computed in each call."""
+
+    __slots__ = ("node", "number")
+
+    def __init__(self, number: Any, node: Any = None):
+        self.number = number  # of a node: a number of the same type
+        self.node = node
+
+
+ARRAYS = (Column, Record, Lists, Option, Single, Foreign)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/awkward/_fuse/callbacks.py: functions that ak.transform calls with layouts: what they compute of the numbers.
+"""ak.transform broadcasts arrays and calls a function with the layouts. While a fused function is recorded, the layouts are type
+tracers. Callback gives that function numbers that note which ufuncs it applies to them. vector (scikit-hep) computes this way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import awkward as ak
+import numpy as np
+from awkward._nplikes.typetracer import TypeTracer, TypeTracerArray
+
+contents = ak.contents
+
+
+class Traced(TypeTracerArray):
+    """Numbers of a type tracer, and the expression that makes them: (ufunc or name, operands), or the number of an operand."""
+
+    @classmethod
+    def of(cls, array: TypeTracerArray, expression: Any) -> Traced:
+        made = cls._new(array._dtype, array._shape, array._form_key, array._report)
+        made.expression = expression
+        return made
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        made = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+        if kwargs or isinstance(made, tuple):
+            return made
+        return _noted(made, ufunc, inputs)
+
+
+def _noted(made: Any, function: Any, inputs: tuple) -> Any:
+    if all(isinstance(x, Traced | bool | int | float | np.number | type(None)) for x in inputs):
+        return Traced.of(made, (function, tuple(x.expression if isinstance(x, Traced) else _Number(x) for x in inputs)))
+    return made
+
+
+class _Number:
+    """A literal of an expression."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: Any):
+        self.number = number
+
+
+class Callback:
+    """The function, as ak.transform calls it."""
+
+    def __init__(self, function: Any):
+        self.function = function
+        self.calls = 0
+        self.expressions: list[Any] | None = None  # of its results
+
+    def __call__(self, layouts: Any, **kwargs: Any) -> Any:
+        many = layouts if isinstance(layouts, tuple) else (layouts,)
+        if any(x.backend.nplike.known_data for x in many) or not all(type(x) is contents.NumpyArray for x in many):
+            return self.function(layouts, **kwargs)
+        self.calls += 1
+        traced = tuple(contents.NumpyArray(Traced.of(x._data, i), parameters=x._parameters) for i, x in enumerate(many))
+        made = self.function(traced if isinstance(layouts, tuple) else traced[0], **kwargs)
+        results = made if isinstance(made, tuple) else (made,)
+        if self.calls == 1 and all(type(x) is contents.NumpyArray and isinstance(x._data, Traced) for x in results):
+            self.expressions = [x._data.expression for x in results]
+        else:
+            self.expressions = None
+        return made
+
+
+class Library:
+    """NumPy's functions for numbers of type tracers and for arrays: what vector calls `lib`."""
+
+    def __getattr__(self, name: str) -> Any:
+        ours = getattr(np, name)
+        if isinstance(ours, np.ufunc) or not callable(ours):
+            return ours
+
+        def function(x: Any, *args: Any, **kwargs: Any) -> Any:
+            if not isinstance(x, TypeTracerArray):
+                return ours(x, *args, **kwargs)
+            made = getattr(TypeTracer.instance(), name)(x, *args, **kwargs)
+            if name == "nan_to_num" and not args and set(kwargs) <= {"nan", "posinf", "neginf"}:
+                return _noted(made, name, (x, kwargs.get("nan", 0.0), kwargs.get("posinf"), kwargs.get("neginf")))
+            return made
+
+        return function
+
+
+LIBRARY = Library()

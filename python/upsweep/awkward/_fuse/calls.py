@@ -1,0 +1,835 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/awkward/_fuse/calls.py: Awkward's functions as values and domains of a plan.
+"""CALLS maps a function of Awkward to the function that lowers it: `lower(low, node, *args, **kwargs)` has Awkward's arguments,
+of which arrays are lowered arrays and numbers are Scalars. It raises Unsupported for what plans do not have. The caller compares
+the result with the type that Awkward's type tracer has computed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import awkward as ak
+import numpy as np
+
+from upsweep.awkward._fuse import numbers
+from upsweep.awkward._fuse.arrays import ARRAYS, Column, Foreign, Lists, Option, Record, Scalar, Single, Unsupported, Val
+from upsweep.awkward._fuse.layouts import TYPES
+from upsweep.awkward._fuse.lowering import Lowering
+
+CALLS: dict[Any, Any] = {}
+
+
+def lowers(*functions: Any) -> Any:
+    def register(lower: Any) -> Any:
+        for function in functions:
+            CALLS[function] = lower
+        return lower
+
+    return register
+
+
+def needs_array(x: Any) -> None:
+    if isinstance(x, Foreign):
+        raise Unsupported(x.reason)
+    if not isinstance(x, ARRAYS):
+        raise Unsupported(f"an argument of type {type(x).__name__}")
+
+
+def depth(x: Any) -> int:
+    """The number of dimensions, the events included, as far as the first record."""
+    if isinstance(x, Lists | Single):
+        return 1 + depth(x.content)
+    return depth(x.content) if isinstance(x, Option) else 1
+
+
+def level(x: Any, axis: Any) -> int:
+    """The axis counted from the outside."""
+    if isinstance(axis, bool) or not isinstance(axis, int):
+        raise Unsupported(f"axis={axis!r}")
+    if axis < 0:
+        if leads_to_records(x):
+            raise Unsupported(f"axis={axis} of records")
+        axis += depth(x)
+    if axis < 0:
+        raise Unsupported("an axis that does not exist")
+    return axis
+
+
+def leads_to_records(x: Any) -> bool:
+    if isinstance(x, Lists | Single | Option):
+        return leads_to_records(x.content)
+    return isinstance(x, Record)
+
+
+def at_lists(low: Lowering, x: Any, axis: int, f: Any) -> Any:
+    """f(lists) at the lists whose elements are counted by this axis, 1 or more."""
+    needs_array(x)
+    if isinstance(x, Option):
+        return low.option(x.valid, at_lists(low, x.content, axis, f))
+    if isinstance(x, Single) and axis == 1:
+        x = low.as_lists(x)
+    if isinstance(x, Lists) and axis >= 1:
+        return f(x) if axis == 1 else Lists(x.lists, at_lists(low, x.content, axis - 1, f), x.domain)
+    if isinstance(x, Single) and axis > 1:
+        return Single(at_lists(low, x.content, axis - 1, f), x.regular)
+    raise Unsupported("this axis")
+
+
+def leaf_type(layout: Any) -> str:
+    """The type of the numbers of a result."""
+    while not layout.is_numpy:
+        if layout.is_record or layout.is_union or layout.is_unknown:
+            raise Unsupported("a result that is not of numbers")
+        layout = layout._content
+    if layout.dtype.name not in TYPES:
+        raise Unsupported(f"a result of type {layout.dtype}")
+    return layout.dtype.name
+
+
+def is_true(x: Any) -> bool:
+    if not isinstance(x, bool | np.bool_):
+        raise Unsupported("a flag that is not a constant")
+    return bool(x)
+
+
+# --------------------------------------------------------------------------------------------------------- types and names
+
+
+@lowers(ak.with_name, ak.with_parameter, ak.without_parameters, ak.to_packed)
+def unchanged(low: Lowering, node: Any, array: Any, *_args: Any, **_kwargs: Any) -> Any:
+    needs_array(array)
+    return array
+
+
+@lowers(ak.values_astype)
+def values_astype(low: Lowering, node: Any, array: Any, to: Any, **_kwargs: Any) -> Any:
+    def over(x: Any) -> Any:
+        if isinstance(x, Column):
+            name = np.dtype(to).name
+            if name not in TYPES or (x.value.dtype.startswith("f") and name not in ("float32", "float64", "bool", "int64")):
+                raise Unsupported(f"{x.value.dtype} as {name}")
+            return Column(low.convert(x.value, name), x.domain)
+        return _inside(low, x, over)
+
+    return over(array)
+
+
+def _inside(low: Lowering, x: Any, f: Any) -> Any:
+    """The array with f(content) at each place where it has content."""
+    if isinstance(x, Lists):
+        return Lists(x.lists, f(x.content), x.domain)
+    if isinstance(x, Option):
+        return low.option(x.valid, f(x.content))
+    if isinstance(x, Single):
+        return Single(f(x.content), x.regular)
+    if isinstance(x, Record):
+        return Record({name: f(y) for name, y in x.fields.items()}, x.domain)
+    raise Unsupported(x.reason if isinstance(x, Foreign) else f"{type(x).__name__}")
+
+
+@lowers(ak.full_like, ak.ones_like, ak.zeros_like)
+def full_like(low: Lowering, node: Any, array: Any, fill_value: Any = None, **_kwargs: Any) -> Any:
+    needs_array(array)
+    number = {ak.ones_like: Scalar(1), ak.zeros_like: Scalar(0)}.get(node.function, fill_value)
+    dtype = leaf_type(node.meta._layout)
+    if not isinstance(number, Scalar):
+        raise Unsupported("a fill value that is not a number")
+    value = _number_as(low, number, dtype)
+
+    def over(x: Any) -> Any:
+        return Column(value, x.domain) if isinstance(x, Column) else _inside(low, x, over)
+
+    return over(array)
+
+
+def _number_as(low: Lowering, number: Scalar, dtype: str) -> Val:
+    """A number that NumPy converts to `dtype`."""
+    if number.node is None and dtype == "bool":
+        return low.constant(bool(number.number), "bool")
+    if number.node is None and np.dtype(dtype).kind in "iu" and isinstance(number.number, float):
+        raise Unsupported("a float among integers")
+    return low.scalar(number, dtype)
+
+
+# ------------------------------------------------------------------------------------------------------------------ records
+
+
+@lowers(ak.zip)
+def zip_(low: Lowering, node: Any, arrays: Any, depth_limit: Any = None, *, right_broadcast: Any = False,
+         optiontype_outside_record: Any = False, **_kwargs: Any) -> Any:  # fmt: skip
+    if is_true(optiontype_outside_record) or is_true(right_broadcast):
+        raise Unsupported("zip with these keywords")
+    parts = list(arrays.values()) if isinstance(arrays, dict) else list(arrays)
+    names = list(arrays) if isinstance(arrays, dict) else [str(i) for i in range(len(parts))]
+    if not any(isinstance(x, ARRAYS) for x in parts):
+        raise Unsupported("zip of numbers")
+
+    def record(leaves: list) -> Any:
+        domain = low.one_domain(leaves)
+        return Record({name: _as_array(low, x, domain) for name, x in zip(names, leaves)}, domain)
+
+    def over(args: list, at: int) -> Any:
+        for x in args:
+            if isinstance(x, Foreign):
+                raise Unsupported(x.reason)
+        if depth_limit == at or all(isinstance(x, Scalar) or depth(x) == 1 for x in args):
+            return record(args)
+        if any(isinstance(x, Option) for x in args):
+            raise Unsupported("zip of missing lists")
+        lists = [x for x in args if isinstance(x, Lists)]
+        if not lists or any(isinstance(x, Single) for x in args):
+            raise Unsupported("zip of regular lists")
+        return Lists(lists[0].lists, over([low.into(x, lists[0].lists) for x in args], at + 1), lists[0].domain)
+
+    return over(parts, 1)
+
+
+def _as_array(low: Lowering, x: Any, domain: int) -> Any:
+    """A number as a column, as Awkward makes one of it."""
+    if not isinstance(x, Scalar):
+        return x
+    number = x.number
+    if isinstance(number, np.generic):
+        dtype = number.dtype.name
+    else:
+        dtype = "bool" if isinstance(number, bool) else "int64" if isinstance(number, int) else "float64"
+    if dtype not in TYPES:
+        raise Unsupported(f"a number of type {dtype}")
+    return Column(low.scalar(x, dtype), domain)
+
+
+@lowers(ak.unzip)
+def unzip(low: Lowering, node: Any, array: Any, **_kwargs: Any) -> tuple:
+    needs_array(array)
+    x = array
+    while isinstance(x, Lists | Option | Single):
+        x = x.content
+    if not isinstance(x, Record):
+        return (array,)
+    return tuple(low.field(array, name) for name in x.fields)
+
+
+@lowers(ak.with_field)
+def with_field(low: Lowering, node: Any, array: Any, what: Any, where: Any = None, **_kwargs: Any) -> Any:
+    path = [where] if isinstance(where, str) else list(where or [])
+    if not path or not all(isinstance(name, str) for name in path):
+        raise Unsupported("a field without a name")
+    if what is None:
+        raise Unsupported("a field of missing values")
+
+    def over(args: list, name: str) -> Any:
+        record, value = args
+        if isinstance(record, Record):
+            if isinstance(value, Scalar):
+                value = _as_array(low, value, record.domain)
+            if not low.same(record.domain, value.domain):
+                raise Unsupported("a field of another length")
+            return Record({**record.fields, name: value}, record.domain)
+        if isinstance(record, Option) or (isinstance(value, Option) and isinstance(value.content, Lists)):
+            raise Unsupported("a field of missing records")
+        if isinstance(record, Lists):
+            return Lists(record.lists, over([record.content, low.into(value, record.lists)], name), record.domain)
+        raise Unsupported(f"a field of {type(record).__name__}")
+
+    made = what
+    for i in reversed(range(len(path))):
+        base = array
+        for name in path[:i]:
+            base = low.field(base, name)
+        made = over([base, made], path[i])
+    return made
+
+
+@lowers(ak.without_field)
+def without_field(low: Lowering, node: Any, array: Any, where: Any, **_kwargs: Any) -> Any:
+    if not isinstance(where, str):
+        raise Unsupported("several fields are removed")
+
+    def over(x: Any) -> Any:
+        if isinstance(x, Record):
+            return Record({name: y for name, y in x.fields.items() if name != where}, x.domain)
+        return _inside(low, x, over)
+
+    return over(array)
+
+
+# --------------------------------------------------------------------------------------------------------- lists and counts
+
+
+@lowers(ak.num)
+def num(low: Lowering, node: Any, array: Any, axis: Any = 1, **_kwargs: Any) -> Any:
+    return at_lists(low, array, level(array, axis), lambda x: Column(low.convert(low.counts(x.lists), "int64"), x.domain))
+
+
+@lowers(ak.local_index)
+def local_index(low: Lowering, node: Any, array: Any, axis: Any = -1, **_kwargs: Any) -> Any:
+    def of(x: Lists) -> Any:
+        return Lists(x.lists, Column(low.local_index(x.lists, low.positions(x.lists), x.lists), x.lists), x.domain)
+
+    return at_lists(low, array, level(array, axis), of)
+
+
+@lowers(ak.flatten)
+def flatten(low: Lowering, node: Any, array: Any, axis: Any = 1, **_kwargs: Any) -> Any:
+    needs_array(array)
+    if axis is None:
+        x = array
+        while not isinstance(x, Column):
+            if isinstance(x, Option):
+                x = drop_none(low, node, x, 0)
+            elif isinstance(x, Lists | Single):
+                x = x.content
+            else:
+                raise Unsupported(f"flatten of {type(x).__name__}")
+        return x
+    axis = level(array, axis)
+
+    def over(x: Any, axis: int) -> Any:
+        if isinstance(x, Single):
+            x = low.as_lists(x)
+        if isinstance(x, Option):
+            if isinstance(x.content, Lists) and axis == 1:  # missing lists have no elements
+                inner = x.content
+                there = low.take(x.valid, low.parents(inner.lists))
+                return low.filtered(inner.content, low.builder.filter(inner.lists, there.handle))
+            raise Unsupported("flatten of missing lists")
+        if not isinstance(x, Lists):
+            raise Unsupported("flatten of this axis")
+        if axis == 1:
+            return x.content
+        inner = x.content
+        if axis == 2 and isinstance(inner, Lists):
+            return Lists(low.builder.flatten(inner.lists), inner.content, x.domain)
+        if axis == 2:
+            raise Unsupported("flatten of this axis")
+        return Lists(x.lists, over(inner, axis - 1), x.domain)
+
+    return over(array, axis)
+
+
+@lowers(ak.unflatten)
+def unflatten(low: Lowering, node: Any, array: Any, counts: Any, axis: Any = 0, **_kwargs: Any) -> Any:
+    """Only of the elements of lists, by the numbers of elements of the same lists."""
+    needs_array(array)
+    value = counts.value if isinstance(counts, Column) else None
+    if value is not None and value.op == "convert":
+        value = value.args[0]
+    lists = low.lists_of_counts.get(value.handle) if value is not None else None
+    if axis != 0 or lists is None or not low.same(array.domain, lists):
+        raise Unsupported("unflatten by other counts than those of the elements' own lists")
+    return low.lists(lists, array)
+
+
+@lowers(ak.firsts)
+def firsts(low: Lowering, node: Any, array: Any, axis: Any = 1, **_kwargs: Any) -> Any:
+    needs_array(array)
+    axis = level(array, axis)
+
+    def over(x: Any, axis: int) -> Any:
+        if isinstance(x, Single) and axis == 1:
+            return x.content
+        return at_lists(low, x, axis, of)
+
+    def of(x: Lists) -> Any:
+        there = low.map("greater", low.counts(x.lists), low.constant(0, "int32"))
+        return low.option(there, low.moved(x.content, low.starts(x.lists)))
+
+    if isinstance(array, Option):
+        return low.option(array.valid, over(array.content, axis))
+    return over(array, axis)
+
+
+@lowers(ak.singletons)
+def singletons(low: Lowering, node: Any, array: Any, axis: Any = 0, **_kwargs: Any) -> Any:
+    if axis != 0 or not isinstance(array, Option):
+        raise Unsupported("singletons")
+    whole = low.as_lists(Single(array))
+    kept = low.builder.filter(whole.lists, whole.content.valid.handle)
+    return low.lists(kept, low.filtered(whole.content.content, kept))
+
+
+@lowers(ak.pad_none)
+def pad_none(low: Lowering, node: Any, array: Any, target: Any, axis: Any = 1, *, clip: Any = False, **_kwargs: Any) -> Any:
+    if is_true(clip) or isinstance(target, bool) or not isinstance(target, int) or target < 0:
+        raise Unsupported("pad_none with clip")
+
+    def of(x: Lists) -> Any:
+        padded = low.builder.pad(x.lists, target)
+        source = low.source(padded, 0, True)
+        there = low.map("greater_equal", source, low.constant(0, "int32"))
+        return low.lists(padded, low.option(there, low.moved(x.content, source)))
+
+    return at_lists(low, array, level(array, axis), of)
+
+
+@lowers(ak.concatenate)
+def concatenate(low: Lowering, node: Any, arrays: Any, axis: Any = 0, **_kwargs: Any) -> Any:
+    if axis != 1 or len(arrays) < 2 or not all(isinstance(x, Lists) for x in arrays):
+        raise Unsupported("concatenate of this axis, or of other than lists")
+    if not all(low.same(x.domain, arrays[0].domain) for x in arrays):
+        raise Unsupported("arrays of different lengths")
+    domain = low.builder.concatenation([x.lists for x in arrays])
+    return low.lists(domain, _joined(low, [x.content for x in arrays], domain))
+
+
+def _joined(low: Lowering, parts: list, domain: int) -> Any:
+    if any(isinstance(x, Option) for x in parts):
+        valid = [x.valid if isinstance(x, Option) else low.constant(True, "bool") for x in parts]
+        inner = _joined(low, [x.content if isinstance(x, Option) else x for x in parts], domain)
+        return low.option(_joined_values(low, valid, domain), inner)
+    if all(isinstance(x, Record) for x in parts):
+        names = list(parts[0].fields)
+        if any(set(x.fields) != set(names) for x in parts):
+            raise Unsupported("concatenate of records with different fields")
+        return Record({name: _joined(low, [x.fields[name] for x in parts], domain) for name in names}, domain)
+    if all(isinstance(x, Column) for x in parts):
+        types = {x.value.dtype for x in parts}
+        if "bool" in types and len(types) > 1:
+            raise Unsupported("concatenate of booleans and numbers")
+        dtype = np.result_type(*types).name
+        return Column(_joined_values(low, [low.convert(x.value, dtype) for x in parts], domain), domain)
+    raise Unsupported("concatenate of these types")
+
+
+def _joined_values(low: Lowering, parts: list[Val], domain: int) -> Val:
+    """x, then y, …: of the same element-wise operation it is that operation of the joined operands."""
+    first = parts[0]
+    if all(x is first for x in parts) and first.domain is None:
+        return low.everywhere(first, domain)
+    if all(x.op == first.op and len(x.args) == len(first.args) for x in parts):
+        if low.builder.is_op(first.op) and all(x.dtype == first.dtype for x in parts):
+            columns = list(zip(*(x.args for x in parts)))
+            if all(len({x.dtype for x in column}) == 1 for column in columns):
+                return low.map(first.op, *[_joined_operands(low, list(column), domain) for column in columns])
+        if first.op == "convert" and len({x.args[0].dtype for x in parts}) == 1:
+            return low.convert(_joined_values(low, [x.args[0] for x in parts], domain), first.dtype)
+    return low.val(low.builder.concatenate(domain, [x.handle for x in parts]), "concatenate", tuple(parts))
+
+
+def _joined_operands(low: Lowering, parts: list[Val], domain: int) -> Val:
+    first = parts[0]
+    return first if first.domain is None and all(x is first for x in parts) else _joined_values(low, parts, domain)
+
+
+# -------------------------------------------------------------------------------------------------------------- combinations
+
+
+def _combined(low: Lowering, array: Any, n: Any, replacement: Any, axis: Any, fields: Any, index: bool) -> Any:
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= 8:
+        raise Unsupported(f"combinations of {n} elements")
+    names = [str(i) for i in range(n)] if fields is None else list(fields)
+
+    def of(x: Lists) -> Any:
+        domain = low.builder.combinations(x.lists, n, is_true(replacement))
+        made = {}
+        for which, name in enumerate(names):
+            source = low.source(domain, which)
+            if index:
+                made[name] = Column(low.local_index(x.lists, source, domain), domain)
+            else:
+                made[name] = low.moved(x.content, source)
+        return low.lists(domain, Record(made, domain))
+
+    return at_lists(low, array, level(array, axis), of)
+
+
+@lowers(ak.combinations)
+def combinations(low: Lowering, node: Any, array: Any, n: Any, *, replacement: Any = False, axis: Any = 1, fields: Any = None,
+                 **_kwargs: Any) -> Any:  # fmt: skip
+    return _combined(low, array, n, replacement, axis, fields, False)
+
+
+@lowers(ak.argcombinations)
+def argcombinations(low: Lowering, node: Any, array: Any, n: Any, *, replacement: Any = False, axis: Any = 1, fields: Any = None,
+                    **_kwargs: Any) -> Any:  # fmt: skip
+    return _combined(low, array, n, replacement, axis, fields, True)
+
+
+def _product(low: Lowering, arrays: Any, axis: Any, nested: Any, index: bool) -> Any:
+    parts = list(arrays.values()) if isinstance(arrays, dict) else list(arrays)
+    names = list(arrays) if isinstance(arrays, dict) else [str(i) for i in range(len(parts))]
+    if axis != 1 or not all(isinstance(x, Lists) for x in parts) or len(parts) < 2:
+        raise Unsupported("cartesian of this axis, or of other than lists")
+    if not all(low.same(x.domain, parts[0].domain) for x in parts):
+        raise Unsupported("arrays of different lengths")
+    contents = [
+        Column(low.local_index(x.lists, low.positions(x.lists), x.lists), x.lists) if index else x.content for x in parts
+    ]
+    if nested is None or nested is False:
+        lists, made = parts[0].lists, [contents[0]]
+        for x, content in zip(parts[1:], contents[1:]):
+            domain = low.builder.product(lists, x.lists, False)
+            made = [low.moved(y, low.source(domain, 0)) for y in made] + [low.moved(content, low.source(domain, 1))]
+            lists = domain
+        return low.lists(lists, Record(dict(zip(names, made)), lists))
+    if len(parts) != 2 or not (nested is True or nested in ([0], ["0"], [names[0]])):
+        raise Unsupported("cartesian that is nested in this way")
+    domain = low.builder.product(parts[0].lists, parts[1].lists, True)
+    made = [low.moved(y, low.source(domain, which)) for which, y in enumerate(contents)]
+    inner = low.lists(domain, Record(dict(zip(names, made)), domain))
+    return Lists(parts[0].lists, inner, parts[0].domain)
+
+
+@lowers(ak.cartesian)
+def cartesian(low: Lowering, node: Any, arrays: Any, axis: Any = 1, *, nested: Any = None, **_kwargs: Any) -> Any:
+    return _product(low, arrays, axis, nested, False)
+
+
+@lowers(ak.argcartesian)
+def argcartesian(low: Lowering, node: Any, arrays: Any, axis: Any = 1, *, nested: Any = None, **_kwargs: Any) -> Any:
+    return _product(low, arrays, axis, nested, True)
+
+
+# ------------------------------------------------------------------------------------------------------------ missing values
+
+
+@lowers(ak.is_none)
+def is_none(low: Lowering, node: Any, array: Any, axis: Any = 0, **_kwargs: Any) -> Any:
+    needs_array(array)
+
+    def over(x: Any, axis: int) -> Any:
+        if axis == 0:
+            missing = low.invert(x.valid) if isinstance(x, Option) else low.constant(False, "bool")
+            return Column(missing, x.domain)
+        if isinstance(x, Option):
+            return low.option(x.valid, over(x.content, axis))
+        if isinstance(x, Lists):
+            return Lists(x.lists, over(x.content, axis - 1), x.domain)
+        raise Unsupported("is_none of this axis")
+
+    return over(array, level(array, axis))
+
+
+@lowers(ak.drop_none)
+def drop_none(low: Lowering, node: Any, array: Any, axis: Any = None, **_kwargs: Any) -> Any:
+    """Missing values of one axis, or of all."""
+    needs_array(array)
+
+    def over(x: Any, axis: int | None) -> Any:
+        if isinstance(x, Option):
+            if axis is not None and axis > 0:
+                return low.option(x.valid, over(x.content, axis))
+            kept = low.builder.filter(x.domain, low.everywhere(x.valid, x.domain).handle)
+            return over(low.filtered(x.content, kept), axis)
+        if isinstance(x, Lists) and (axis is None or axis > 0):
+            inner = x.content
+            if isinstance(inner, Option) and (axis is None or axis == 1):
+                kept = low.builder.filter(x.lists, low.everywhere(inner.valid, x.lists).handle)
+                x, inner = low.lists(kept, None), low.filtered(inner.content, kept)
+            return Lists(x.lists, over(inner, None if axis is None else axis - 1), x.domain)
+        if isinstance(x, Column) or (isinstance(x, Record | Lists) and axis == 0):
+            return x
+        if isinstance(x, Record) and axis is None and all(isinstance(y, Column) for y in x.fields.values()):
+            return x
+        raise Unsupported(f"drop_none of {type(x).__name__}")
+
+    return over(array, None if axis is None else level(array, axis))
+
+
+@lowers(ak.fill_none)
+def fill_none(low: Lowering, node: Any, array: Any, value: Any, axis: Any = -1, **_kwargs: Any) -> Any:
+    needs_array(array)
+    if not isinstance(value, Scalar):
+        raise Unsupported("fill_none by other than a number")
+
+    def over(x: Any, axis: int | None, layout: Any) -> Any:
+        while layout.is_indexed and not layout.is_option:
+            layout = layout._content
+        if isinstance(x, Option) and (axis is None or axis == 0):
+            if not isinstance(x.content, Column):
+                raise Unsupported(f"fill_none of {type(x.content).__name__}")
+            dtype = leaf_type(layout)
+            number = _number_as(low, value, dtype)
+            return Column(low.map("where", x.valid, low.convert(x.content.value, dtype), number), x.domain)
+        if isinstance(x, Option):
+            return low.option(x.valid, over(x.content, axis, layout._content))
+        if isinstance(x, Lists):
+            return Lists(x.lists, over(x.content, None if axis is None else axis - 1, layout._content), x.domain)
+        if isinstance(x, Column) and (axis is None or axis == 0):
+            return x
+        raise Unsupported(f"fill_none of {type(x).__name__}")
+
+    return over(array, None if axis is None else level(array, axis), node.meta._layout)
+
+
+@lowers(ak.mask)
+def mask(low: Lowering, node: Any, array: Any, mask: Any, *, valid_when: Any = True, **_kwargs: Any) -> Any:
+    needs_array(array)
+    keeps = is_true(valid_when)
+
+    def leaf(args: list) -> Any:
+        x, m = args
+        low.one_domain(args)
+        return low.option(m.value if keeps else low.invert(m.value), x)
+
+    def stop(args: list) -> bool:
+        return isinstance(args[1], Column)
+
+    if isinstance(mask, Column) and mask.value.dtype != "bool":
+        raise Unsupported("a mask that is not of booleans")
+    return low.broadcast([array, mask], leaf, stop)
+
+
+@lowers(ak.where)
+def where(low: Lowering, node: Any, *args: Any, **_kwargs: Any) -> Any:
+    if len(args) != 3:
+        raise Unsupported("where with one argument")
+    condition, x, y = args
+    needs_array(condition)
+
+    def stop(args: list) -> bool:
+        return isinstance(args[0], Column)
+
+    def leaf(args: list) -> Any:
+        condition, *sides = args
+        domain = low.one_domain(args)
+        test = low.convert(condition.value, "bool")
+        return over(test, *[_as_array(low, side, domain) for side in sides], domain)
+
+    def over(test: Val, x: Any, y: Any, domain: int) -> Any:
+        if isinstance(x, Option) or isinstance(y, Option):
+            valid = [z.valid if isinstance(z, Option) else low.constant(True, "bool") for z in (x, y)]
+            inner = over(test, *[z.content if isinstance(z, Option) else z for z in (x, y)], domain)
+            return low.option(low.map("where", test, *valid), inner)
+        if isinstance(x, Record) and isinstance(y, Record) and list(x.fields) == list(y.fields):
+            return Record({name: over(test, x.fields[name], y.fields[name], domain) for name in x.fields}, domain)
+        if not isinstance(x, Column) or not isinstance(y, Column):
+            raise Unsupported("where of these types")
+        types = {x.value.dtype, y.value.dtype}
+        if "bool" in types and len(types) > 1:
+            raise Unsupported("where of booleans and numbers")
+        dtype = np.result_type(*types).name
+        return Column(low.map("where", test, low.convert(x.value, dtype), low.convert(y.value, dtype)), domain)
+
+    return low.broadcast([condition, x, y], leaf, stop)
+
+
+@lowers(ak.nan_to_num)
+def nan_to_num(low: Lowering, node: Any, array: Any, copy: Any = True, nan: Any = None, posinf: Any = None,
+               neginf: Any = None, **_kwargs: Any) -> Any:  # fmt: skip
+    def over(x: Any) -> Any:
+        return numbers.nan_to_num(low, x, nan, posinf, neginf) if isinstance(x, Column) else _inside(low, x, over)
+
+    return over(array)
+
+
+# ---------------------------------------------------------------------------------------------------------------- callbacks
+
+
+@lowers(ak.transform)
+def transform(low: Lowering, node: Any, callback: Any, *arrays: Any, **kwargs: Any) -> Any:
+    """Only of functions that apply ufuncs to the numbers, such as vector's."""
+    expressions = getattr(callback, "expressions", None)
+    if expressions is None or kwargs:
+        raise Unsupported("a transformation that does more than ufuncs")
+
+    def of(expression: Any) -> Any:
+        return low.broadcast(list(arrays), lambda leaves: numbers.expression(low, expression, leaves))
+
+    made = tuple(map(of, expressions))
+    return made if len(made) > 1 else made[0]
+
+
+# ---------------------------------------------------------------------------------------------------------------- reductions
+
+
+def _reduced(low: Lowering, array: Any, axis: Any, keepdims: Any, of: Any) -> Any:
+    """of(value, lists, domain) of the lists whose elements this axis counts. Missing elements do not take part."""
+    needs_array(array)
+    if axis is None:
+        raise Unsupported("a reduction to one number")
+    axis = level(array, axis)
+    if axis < 1 or depth(array) != axis + 1:
+        raise Unsupported("a reduction that is not over the innermost lists")
+
+    def over(x: Any, axis: int) -> Any:
+        if isinstance(x, Option):
+            return low.option(x.valid, over(x.content, axis))
+        if isinstance(x, Single):
+            x = low.as_lists(x)
+        if not isinstance(x, Lists):
+            raise Unsupported(f"a reduction of {type(x).__name__}")
+        if axis > 1:
+            return Lists(x.lists, over(x.content, axis - 1), x.domain)
+        origin, content = x.lists, x.content
+        lists = origin
+        if isinstance(content, Option):
+            lists = low.builder.filter(origin, low.everywhere(content.valid, origin).handle)
+            content = low.filtered(content.content, lists)
+        if not isinstance(content, Column):
+            raise Unsupported(f"a reduction of {type(content).__name__}")
+        made = of(content.value, lists, origin, x.domain)
+        return Single(made) if is_true(keepdims) else made
+
+    return over(array, axis)
+
+
+def _nonempty(low: Lowering, lists: int) -> Val:
+    return low.map("greater", low.counts(lists), low.constant(0, "int32"))
+
+
+def _reduce(low: Lowering, name: str, value: Val, lists: int) -> Val:
+    value = low.everywhere(value, lists)
+    return low.val(low.builder.reduce(name, value.handle, lists), "reduce")
+
+
+def _with_identity(low: Lowering, made: Val, lists: int, domain: int, mask_identity: Any) -> Any:
+    column = Column(made, domain)
+    return low.option(_nonempty(low, lists), column) if is_true(mask_identity) else column
+
+
+_NAMES = {ak.sum: "sum", ak.prod: "product", ak.any: "any", ak.all: "all"}
+
+
+@lowers(ak.sum, ak.prod, ak.any, ak.all)
+def fold(low: Lowering, node: Any, array: Any, axis: Any = None, *, keepdims: Any = False, mask_identity: Any = False,
+         **_kwargs: Any) -> Any:  # fmt: skip
+    def of(value: Val, lists: int, _origin: int, domain: int) -> Any:
+        return _with_identity(low, _reduce(low, _NAMES[node.function], value, lists), lists, domain, mask_identity)
+
+    return _reduced(low, array, axis, keepdims, of)
+
+
+@lowers(ak.count)
+def count(low: Lowering, node: Any, array: Any, axis: Any = None, *, keepdims: Any = False, mask_identity: Any = False,
+          **_kwargs: Any) -> Any:  # fmt: skip
+    def of(_value: Val, lists: int, _origin: int, domain: int) -> Any:
+        return _with_identity(low, low.convert(low.counts(lists), "int64"), lists, domain, mask_identity)
+
+    return _reduced(low, array, axis, keepdims, of)
+
+
+@lowers(ak.count_nonzero)
+def count_nonzero(low: Lowering, node: Any, array: Any, axis: Any = None, *, keepdims: Any = False, mask_identity: Any = False,
+                  **_kwargs: Any) -> Any:  # fmt: skip
+    def of(value: Val, lists: int, _origin: int, domain: int) -> Any:
+        made = _reduce(low, "sum", low.convert(value, "bool"), lists)
+        return _with_identity(low, made, lists, domain, mask_identity)
+
+    return _reduced(low, array, axis, keepdims, of)
+
+
+@lowers(ak.min, ak.max)
+def extremum(low: Lowering, node: Any, array: Any, axis: Any = None, *, keepdims: Any = False, initial: Any = None,
+             mask_identity: Any = True, **_kwargs: Any) -> Any:  # fmt: skip
+    if initial is not None:
+        raise Unsupported("an initial value")
+    name = "minimum" if node.function is ak.min else "maximum"
+
+    def of(value: Val, lists: int, _origin: int, domain: int) -> Any:
+        if value.dtype == "bool":
+            raise Unsupported(f"{name} of booleans")
+        return _with_identity(low, _reduce(low, name, value, lists), lists, domain, mask_identity)
+
+    return _reduced(low, array, axis, keepdims, of)
+
+
+@lowers(ak.argmin, ak.argmax)
+def position_of(low: Lowering, node: Any, array: Any, axis: Any = None, *, keepdims: Any = False, mask_identity: Any = True,
+                **_kwargs: Any) -> Any:  # fmt: skip
+    name = "argmin" if node.function is ak.argmin else "argmax"
+    if not is_true(mask_identity):
+        raise Unsupported("mask_identity=False")
+
+    def of(value: Val, lists: int, origin: int, domain: int) -> Any:
+        if value.dtype == "bool":
+            raise Unsupported(f"{name} of booleans")
+        place = _reduce(low, name, value, lists)
+        place.chooses = True
+        if lists != origin:  # without missing elements: Awkward counts them
+            place = low.take(low.source(lists, 0, True), place)
+            place.chooses = True
+        return low.option(_nonempty(low, lists), Column(low.local_index(origin, place, None), domain))
+
+    return _reduced(low, array, axis, keepdims, of)
+
+
+@lowers(ak.mean)
+def mean(low: Lowering, node: Any, x: Any, weight: Any = None, axis: Any = None, *, keepdims: Any = False,
+         mask_identity: Any = False, **_kwargs: Any) -> Any:  # fmt: skip
+    if weight is not None:
+        raise Unsupported("a mean with weights")
+
+    def of(value: Val, lists: int, _origin: int, domain: int) -> Any:
+        total = _reduce(low, "sum", low.convert(value, "float64"), lists)
+        made = low.map("divide", total, low.convert(low.counts(lists), "float64"))
+        return _with_identity(low, made, lists, domain, mask_identity)
+
+    return _reduced(low, x, axis, keepdims, of)
+
+
+# ------------------------------------------------------------------------------------------------------------------- sorting
+
+
+def _order(low: Lowering, x: Lists, ascending: Any) -> tuple[Val, Val]:
+    if not isinstance(x.content, Column):
+        raise Unsupported(f"a sort of {type(x.content).__name__}")
+    value = low.everywhere(x.content.value, x.lists)
+    if value.dtype == "bool":
+        raise Unsupported("a sort of booleans")
+    return value, low.val(low.builder.argsort(value.handle, x.lists, is_true(ascending)), "argsort")
+
+
+def _innermost(array: Any, axis: Any) -> int:
+    axis = level(array, axis)
+    if axis < 1 or depth(array) != axis + 1:
+        raise Unsupported("a sort that is not of the innermost lists")
+    return axis
+
+
+@lowers(ak.sort)
+def sort(low: Lowering, node: Any, array: Any, axis: Any = -1, *, ascending: Any = True, **_kwargs: Any) -> Any:
+    def of(x: Lists) -> Any:
+        value, order = _order(low, x, ascending)
+        return Lists(x.lists, Column(low.take(value, order), x.lists), x.domain)
+
+    return at_lists(low, array, _innermost(array, axis), of)
+
+
+@lowers(ak.argsort)
+def argsort(low: Lowering, node: Any, array: Any, axis: Any = -1, *, ascending: Any = True, **_kwargs: Any) -> Any:
+    def of(x: Lists) -> Any:
+        _, order = _order(low, x, ascending)
+        return Lists(x.lists, Column(low.local_index(x.lists, order, x.lists), x.lists), x.domain)
+
+    return at_lists(low, array, _innermost(array, axis), of)
+
+
+# --------------------------------------------------------------------------------------------------------------------- nodes
+
+
+# Functions with arguments that are numbers in the place of arrays.
+_OF_NUMBERS = {ak.where, ak.fill_none, ak.with_field, ak.full_like, ak.zip, ak.nan_to_num}
+
+
+def _as_scalar(x: Any) -> Any:
+    """A literal number as a Scalar, also in a container of arrays."""
+    if isinstance(x, dict):
+        return {name: _as_scalar(y) for name, y in x.items()}
+    if isinstance(x, list | tuple):
+        return [_as_scalar(y) for y in x]
+    return Scalar(x) if isinstance(x, bool | int | float | np.number | np.bool_) else x
+
+
+def lowered(low: Lowering, node: Any, args: list, kwargs: dict) -> Any:
+    """The lowered result of a node: an array, or a tuple of arrays."""
+    if node.kind == "ufunc":
+        return numbers.ufunc(low, node.function, [_as_scalar(x) for x in args])
+    if node.kind == "part":
+        return args[0][args[1].number if isinstance(args[1], Scalar) else args[1]]
+    if node.kind == "field":
+        return low.field(*args)
+    if node.kind == "item":
+        return low.item(*args)
+    function = CALLS.get(node.function)
+    if function is None:
+        raise Unsupported(f"plans have no {node.name}")
+    if kwargs.pop("highlevel", True) is not True:
+        raise Unsupported("highlevel=False")
+    if node.function in _OF_NUMBERS:
+        args = [_as_scalar(x) for x in args]
+        kwargs = {
+            name: _as_scalar(x) if name in ("x", "y", "value", "fill_value", "what", "nan") else x for name, x in kwargs.items()
+        }
+    return function(low, node, *args, **kwargs)

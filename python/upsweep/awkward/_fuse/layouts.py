@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/awkward/_fuse/layouts.py: from Awkward's layouts to a plan's columns, and from a plan's outputs to layouts.
+from __future__ import annotations
+
+from typing import Any
+
+import awkward as ak
+import numpy as np
+
+from upsweep.awkward._fuse.arrays import Column, Foreign, Lists, Option, Record, Single, Unsupported
+
+contents = ak.contents
+
+TYPES = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bool"))
+OFFSETS = frozenset(("int32", "uint32", "int64"))
+
+
+class Once:
+    """A layout or an array that is made when it is first needed."""
+
+    __slots__ = ("made", "make")
+
+    def __init__(self, make: Any):
+        self.make = make
+        self.made = None
+
+    def __call__(self) -> Any:
+        if self.made is None:
+            self.made = self.make()
+        return self.made
+
+
+# ----------------------------------------------------------------------------------------------------------------- inputs
+
+
+class Buffers:
+    """The buffers of the arguments of one call in order, and the key: what distinguishes types of layouts.
+
+    A buffer is an array, or a Once that makes one: only those that a plan reads are made. The walk depends on nothing but the
+    key, so that the plan's columns and a later call's buffers agree.
+    """
+
+    __slots__ = ("aliases", "columns", "key", "lengths", "seen")
+
+    def __init__(self):
+        self.columns: list[Any] = []
+        self.key: list[Any] = []
+        self.lengths: list[int] = []  # of the outermost arrays
+        self.seen: dict[tuple, int] = {}  # offsets by their place in memory
+        self.aliases: dict[int, int] = {}  # for each buffer of offsets the first one at the same place: the same lists
+
+    def add(self, array: ak.Array) -> None:
+        layout = array._layout
+        self.lengths.append(layout.length)
+        self.walk(layout, None)
+
+    def walk(self, node: Any, made: Once | None) -> None:
+        """Visits a layout. If `made` is not None, it makes the layout, of which `node` has the type only."""
+        kind = type(node)
+        key, columns = self.key, self.columns
+        if kind is contents.NumpyArray:
+            data = node._data
+            dtype = data.dtype
+            key.append(dtype)
+            if node._parameters:
+                key.append(repr(node._parameters))
+            if data.ndim != 1:
+                key.append(data.shape[1:])
+            elif made is not None:
+                columns.append(Once(lambda: made()._data))
+            else:
+                columns.append(data)
+        elif kind is contents.ListOffsetArray and made is None:
+            offsets = node._offsets._data
+            key.append("lists")
+            key.append(offsets.dtype)
+            if node._parameters:
+                key.append(repr(node._parameters))
+            place = (id(offsets), 0) if type(offsets) is not np.ndarray else (offsets.ctypes.data, len(offsets))
+            first = self.aliases[len(columns)] = self.seen.setdefault(place, len(columns))
+            key.append(first)
+            columns.append(offsets)
+            self.walk(node._content, None)
+        elif kind is contents.RecordArray:
+            key.append(None if node._fields is None else tuple(node._fields))
+            key.append(len(node._contents))
+            if node._parameters:
+                key.append(repr(node._parameters))
+            for i, content in enumerate(node._contents):
+                self.walk(content, None if made is None else Once(lambda i=i: _projected_field(made(), i)))
+        elif kind in (contents.ListOffsetArray, contents.ListArray):
+            key.append("lists")
+            key.append(np.dtype(np.int64))
+            if node._parameters:
+                key.append(repr(node._parameters))
+            packed = Once(lambda: (node if made is None else made()).to_ListOffsetArray64(True))
+            key.append(len(columns))
+            self.aliases[len(columns)] = len(columns)
+            columns.append(Once(lambda: packed()._offsets._data))
+            self.walk(node._content, Once(lambda: _trimmed(packed())))
+        elif kind is contents.IndexedArray and node.parameter("__array__") is None:
+            key.append("indexed")
+            inner = node._content
+            if type(inner) is contents.RecordArray:  # field by field, so that a field that is not read is not made
+                key.append(None if inner._fields is None else tuple(inner._fields))
+                key.append(len(inner._contents))
+                if inner._parameters:
+                    key.append(repr(inner._parameters))
+                whole = Once(lambda: node if made is None else made())
+                for i, content in enumerate(inner._contents):
+                    self.walk(content, Once(lambda i=i: _projected_field(whole(), i)))
+            else:
+                self.walk(inner, Once(lambda: (node if made is None else made()).project()))
+        elif node.is_option:
+            key.append("option")
+            there = Once(lambda: _valid_and_content(node if made is None else made()))
+            columns.append(Once(lambda: there()[0]))
+            self.walk(node._content, Once(lambda: there()[1]))
+        else:
+            key.append("foreign")
+            key.append(kind)
+            key.append(repr(node.form) if kind is not contents.EmptyArray else None)
+
+
+def _trimmed(lists: Any) -> Any:
+    return lists._content[: lists._offsets[-1]]
+
+
+def _projected_field(node: Any, i: int) -> Any:
+    """A field of records, which Awkward may have carried lazily."""
+    if type(node) is not contents.IndexedArray:
+        return node.content(i)
+    made = contents.IndexedArray.simplified(node._index, node._content.content(i))
+    return made.project() if type(made) is contents.IndexedArray else made
+
+
+def _valid_and_content(node: Any) -> tuple[np.ndarray, Any]:
+    """Which elements exist, and elements for all places: those at places of missing values have no meaning."""
+    if type(node) is contents.IndexedOptionArray:
+        index = node._index._data
+        valid = index >= 0
+        content = node._content
+        if content.length == 0:
+            content = content.form.length_one_array(highlevel=False)
+        return valid, content._carry(ak.index.Index64(np.where(valid, index, 0)), allow_lazy=False)
+    if not node.is_option:
+        return np.ones(node.length, np.bool_), node
+    return np.asarray(node.mask_as_bool(valid_when=True)), node._content[: node.length]
+
+
+def lowered_input(low: Any, node: Any, start: int, domain: int, made: bool = False) -> tuple[Any, int]:
+    """The lowered array of a layout whose first buffer has number `start`, and the number after its last one.
+
+    `made` as in Buffers.walk(): the layout is not used in place.
+    """
+    kind = type(node)
+    if kind is contents.NumpyArray:
+        dtype = node._data.dtype
+        if node._data.ndim != 1:
+            return Foreign(f"an array of {node._data.ndim} dimensions", domain), start
+        if dtype.name not in TYPES or not dtype.isnative or node.parameter("__array__") is not None:
+            return Foreign(f"numbers of type {dtype}", domain), start + 1
+        return Column(low.column(start, dtype.name, domain), domain), start + 1
+    if kind in (contents.ListOffsetArray, contents.ListArray):
+        if node.parameter("__array__") is not None:
+            below = _count(node._content)
+            return Foreign(f"lists that are a {node.parameter('__array__')}", domain), start + 1 + below
+        offsets = node._offsets.dtype.name if kind is contents.ListOffsetArray and not made else "int64"
+        lists = low.input_lists(domain, start, offsets)
+        content, after = lowered_input(low, node._content, start + 1, lists, made or kind is contents.ListArray)
+        return Lists(lists, content, domain), after
+    if kind is contents.IndexedArray and node.parameter("__array__") is None:
+        return lowered_input(low, node._content, start, domain, True)
+    if kind is contents.RecordArray:
+        fields, after = {}, start
+        for name, content in zip(node.fields, node._contents):
+            fields[name], after = lowered_input(low, content, after, domain, made)
+        return Record(fields, domain), after
+    if node.is_option:
+        valid = low.column(start, "bool", domain)
+        content, after = lowered_input(low, node._content, start + 1, domain, True)
+        return Option(valid, content), after
+    return Foreign(f"a layout of class {kind.__name__}", domain), start
+
+
+def _count(node: Any) -> int:
+    """The number of buffers that Buffers.walk counts in a layout."""
+    counted = Buffers()
+    counted.walk(node, None)
+    return len(counted.columns)
+
+
+# ---------------------------------------------------------------------------------------------------------------- outputs
+
+
+def conforms(array: Any, layout: Any) -> bool:
+    """Whether a lowered array has the type of Awkward's layout."""
+    if layout.is_indexed and not layout.is_option:
+        return layout.parameter("__array__") is None and conforms(array, layout._content)
+    kind = type(array)
+    if kind is Foreign:
+        return True
+    if layout.is_option:
+        if kind is not Option:
+            return type(layout) is contents.UnmaskedArray and conforms(array, layout._content)
+        return conforms(array.content, layout._content)
+    if kind is Column:
+        return layout.is_numpy and layout._data.ndim == 1 and layout.dtype.name == array.value.dtype
+    if kind is Record:
+        return (
+            layout.is_record
+            and list(array.fields) == layout.fields
+            and all(conforms(x, content) for x, content in zip(array.fields.values(), layout._contents))
+        )
+    if kind is Lists:
+        return (
+            layout.is_list
+            and not layout.is_regular
+            and layout.parameter("__array__") is None
+            and conforms(array.content, layout._content)
+        )
+    if kind is Single:
+        if not layout.is_list or (layout.is_regular and layout._size != 1):
+            return False
+        array.regular = layout.is_regular
+        return conforms(array.content, layout._content)
+    return False
+
+
+class Shape:
+    """How to make an Awkward layout of a plan's outputs."""
+
+    def __init__(self, low: Any, array: Any, layout: Any):
+        self.make = self.of(low, array, layout)
+
+    def of(self, low: Any, array: Any, layout: Any) -> Any:
+        """Adds the array's outputs to the plan. Returns a function from the outputs' arrays to a layout."""
+        parameters = layout._parameters
+        kind = type(array)
+        if layout.is_indexed and not layout.is_option:
+            return self.of(low, array, layout._content)
+        if kind is Foreign:
+            raise Unsupported(array.reason)
+        if layout.is_option:
+            if kind is not Option:
+                content = self.of(low, array, layout._content)
+                return lambda out: contents.UnmaskedArray(content(out), parameters=parameters)
+            content, valid = self.of(low, array.content, layout._content), low.output(array.valid, array.domain)
+
+            def option(out: list) -> Any:
+                mask = ak.index.Index8(out[valid].view(np.int8))
+                return contents.ByteMaskedArray(mask, content(out), valid_when=True, parameters=parameters)
+
+            return option
+        if kind is Column:
+            number = low.output(array.value, array.domain)
+            return lambda out: contents.NumpyArray(out[number], parameters=parameters)
+        if kind is Record:
+            if not array.fields:
+                raise Unsupported("records without fields")
+            of_fields = [self.of(low, x, content) for x, content in zip(array.fields.values(), layout._contents)]
+            fields = layout._fields
+
+            def record(out: list) -> Any:
+                made = [each(out) for each in of_fields]
+                return contents.RecordArray(made, fields, length=made[0].length, parameters=parameters)
+
+            return record
+        if kind is Lists:
+            content, number = self.of(low, array.content, layout._content), low.output_offsets(array.lists)
+            return lambda out: contents.ListOffsetArray(ak.index.Index64(out[number]), content(out), parameters=parameters)
+        if kind is Single:
+            content = self.of(low, array.content, layout._content)
+
+            def single(out: list) -> Any:
+                made = content(out)
+                if array.regular:
+                    return contents.RegularArray(made, 1, made.length, parameters=parameters)
+                offsets = ak.index.Index64(np.arange(made.length + 1, dtype=np.int64))
+                return contents.ListOffsetArray(offsets, made, parameters=parameters)
+
+            return single
+        raise Unsupported(f"a result of {kind.__name__}")

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/awkward/_fuse/program.py: a recorded function as stages: plans, and calls that Awkward executes between them.
+"""A stage lowers all nodes that it can from the arrays that there are. Its plan computes those that others need: the results of
+the function, and the arguments of the next calls that plans do not support. Awkward executes these calls on real arrays, and the
+next stage begins with their results. It is built when these are there, since it depends on their layouts.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import awkward as ak
+import numpy as np
+
+from upsweep.awkward._fuse import calls, layouts
+from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Scalar, Unsupported
+from upsweep.awkward._fuse.lowering import Lowering, fits
+from upsweep.awkward._fuse.recorder import REMOVED, Argument, Node, Recording
+
+
+class Rerun(Exception):
+    """This call must be executed by Awkward alone: a check has failed, or a number does not fit."""
+
+
+def nodes_in(x: Any) -> Any:
+    """The nodes in the arguments of a node."""
+    if isinstance(x, Node):
+        yield x
+    elif isinstance(x, dict):
+        for y in x.values():
+            yield from nodes_in(y)
+    elif isinstance(x, list | tuple):
+        for y in x:
+            yield from nodes_in(y)
+    elif isinstance(x, slice):
+        yield from nodes_in((x.start, x.stop, x.step))
+
+
+def replaced(x: Any, value: Any) -> Any:
+    """x with value(node) instead of each node."""
+    if isinstance(x, Node):
+        return value(x)
+    if isinstance(x, dict):
+        return {name: replaced(y, value) for name, y in x.items()}
+    if isinstance(x, list | tuple):
+        return type(x)([replaced(y, value) for y in x])
+    if isinstance(x, slice):
+        return slice(replaced(x.start, value), replaced(x.stop, value), replaced(x.step, value))
+    return x
+
+
+# Calls that cost Awkward nothing, or that a plan would only copy.
+_VIEWS = {ak.with_name, ak.with_parameter, ak.without_parameters, ak.without_field, ak.flatten, ak.unzip, ak.to_packed, ak.num}
+
+
+class Stage:
+    """One plan, and the calls that Awkward executes after it."""
+
+    def __init__(self, program: Program, order: list[Node], there: dict[Node, Any]):
+        """`order`: the nodes that are not there yet. `there`: the real arrays and numbers that these nodes need."""
+        self.program = program
+        self.next: dict[tuple, Stage] = {}
+        self.plan = None
+        self.columns: list[int] = []
+        self.lowered: dict[Node, Any] = {}
+        self.reasons: dict[Node, str] = {}  # of the calls that plans do not support
+        self.shapes: dict[Node, layouts.Shape] = {}  # what the plan computes
+        self.calls: list[Node] = []  # what Awkward executes
+        self._arithmetic: dict[Node, bool] = {}
+        self._lower(order, there)
+        self._choose(order, there)
+        done = {*self.shapes, *self.calls}
+        self.is_last = all(node in done for node in program.outputs if node in order)
+
+    def _lower(self, order: list[Node], there: dict[Node, Any]) -> None:
+        arrays = {node: x for node, x in there.items() if isinstance(x, ak.Array)}
+        buffers = layouts.Buffers()
+        for x in arrays.values():
+            buffers.add(x)
+        self.events = _events(buffers.lengths)
+        low = self.low = Lowering(self.program.new_builder(), buffers.aliases)
+        start = 0
+        for i, (node, x) in enumerate(arrays.items()):
+            made, start = low.input(x._layout, start)
+            alike = buffers.lengths[i] == buffers.lengths[self.events]
+            self.lowered[node] = made if alike else Foreign("an array of another length", low.events)
+        for node in order:
+            below = list(nodes_in((node.args, node.kwargs)))
+            if any(x not in self.lowered and not _is_number(x, there) for x in below):
+                continue  # after a call that is not lowered
+            try:
+                self.lowered[node] = self._lowered(low, node, there)
+            except Unsupported as why:
+                self.reasons[node] = str(why)
+
+    def _lowered(self, low: Lowering, node: Node, there: dict[Node, Any]) -> Any:
+        def value(x: Node) -> Any:
+            if x in self.lowered:
+                return self.lowered[x]
+            number = there[x]
+            if not isinstance(number, bool | int | float | np.number | np.bool_):
+                raise Unsupported(f"an argument of type {type(number).__name__}")
+            return Scalar(number, x)
+
+        if node.kind == "scalar":
+            raise Unsupported("an operation of numbers that depend on arrays")
+        made = calls.lowered(low, node, replaced(list(node.args), value), replaced(node.kwargs, value))
+        if isinstance(node.meta, ak.Array) and (not isinstance(made, ARRAYS) or not layouts.conforms(made, node.meta._layout)):
+            raise Unsupported("a result of a type that plans do not have")
+        return made
+
+    def _choose(self, order: list[Node], there: dict[Node, Any]) -> None:
+        """Chooses what the plan computes and what Awkward executes."""
+        wanted = {node: None for node in self.program.outputs if node in self.lowered and node in order}
+        for node in order:
+            if node not in self.lowered:
+                wanted.update((x, None) for x in nodes_in((node.args, node.kwargs)) if x in self.lowered and x not in there)
+        by_awkward = list(self.reasons)
+        for node in wanted:
+            if node.meta is None or not self._is_arithmetic(node, there):
+                by_awkward.append(node)
+                continue
+            try:
+                self.shapes[node] = layouts.Shape(self.low, self.lowered[node], node.meta._layout)
+            except Unsupported as why:
+                self.reasons[node] = str(why)
+                by_awkward.append(node)
+        if self.shapes:
+            self.plan = self.low.builder.compile()
+            self.columns = list(self.plan.columns())
+        needed: set[Node] = set()
+        todo = by_awkward
+        while todo:  # each call with all that it needs and that the plan does not compute
+            node = todo.pop()
+            if node not in there and node not in self.shapes and node not in needed:
+                needed.add(node)
+                todo += nodes_in((node.args, node.kwargs))
+        self.calls = sorted(needed, key=lambda node: node.position)
+
+    def _is_arithmetic(self, node: Node, there: dict[Node, Any]) -> bool:
+        """Whether a node needs more than views and copies, so that a plan is faster than Awkward."""
+        if node in there:
+            return False
+        if node not in self._arithmetic:
+            is_view = node.kind in ("field", "part") or node.function in _VIEWS
+            below = nodes_in((node.args, node.kwargs))
+            self._arithmetic[node] = not is_view or any(self._is_arithmetic(x, there) for x in below)
+        return self._arithmetic[node]
+
+    def run(self, there: dict[Node, Any], buffers: layouts.Buffers, threads: int | None) -> None:
+        """Adds what this stage computes to `there`. `buffers` are those of the arrays in `there`."""
+        if self.plan is not None:
+            columns: list[Any] = [None] * len(buffers.columns)
+            for i in self.columns:
+                columns[i] = _array(buffers.columns[i])
+            parameters = [(_parameter(there[node], dtype), dtype) for node, dtype in self.low.parameters]
+            made = self.plan.run(columns, parameters, buffers.lengths[self.events], threads)
+            if isinstance(made, tuple):
+                raise Rerun(self.low.messages[made[0]])
+            for node, shape in self.shapes.items():
+                meta = node.meta
+                there[node] = ak.Array(shape.make(made), behavior=meta._behavior, attrs=meta._attrs or None)
+        for node in self.calls:
+            args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
+            there[node] = node.function(*args, **kwargs)
+
+
+def _events(lengths: list[int]) -> int:
+    """The place of an array that has as many elements as most arrays."""
+    return max(range(len(lengths)), key=lambda i: lengths.count(lengths[i]), default=0)
+
+
+def _is_number(node: Node, there: dict[Node, Any]) -> bool:
+    return node in there and not isinstance(there[node], ak.Array | tuple | list)
+
+
+def _array(column: Any) -> np.ndarray:
+    if isinstance(column, layouts.Once):
+        column = column()
+    if type(column) is not np.ndarray:
+        column = np.asarray(column.materialize())
+    return np.ascontiguousarray(column)
+
+
+def _parameter(number: Any, dtype: str) -> Any:
+    if not fits(number, dtype):
+        raise Rerun(f"the number {number}, which {dtype} does not hold")
+    return number
+
+
+class Program:
+    """A recording, and its stages by the layouts of the arrays that they begin with."""
+
+    def __init__(self, recording: Recording, new_builder: Any):
+        self.recording = recording
+        self.new_builder = new_builder
+        self.outputs = recording.outputs
+        self.stages: dict[tuple, Stage] = {}
+        self.refused: str | None = None  # why the function runs in Awkward from now on
+        self.arguments = [(node, node.args[0]) for node in recording.graph.nodes if node.kind in ("input", "number")]
+        self.numbers = [node for node in self.missing({}) if node.kind == "scalar" and node.numbers]
+        self.lock = threading.Lock()  # two threads need not build the same stage
+
+    def missing(self, there: Any) -> list[Node]:
+        """The nodes in order that the results need and that are not in `there`."""
+        found: set[Node] = set()
+        todo = list(self.outputs)
+        while todo:
+            node = todo.pop()
+            if node not in there and node not in found:
+                found.add(node)
+                todo += nodes_in((node.args, node.kwargs))
+        return sorted(found, key=lambda node: node.position)
+
+    def run(self, values: list[Any], buffers: layouts.Buffers, threads: int | None) -> Any:
+        """The function's result. `values` are the arguments, `buffers` those of the arrays among them."""
+        there, _ = self.computed(values, buffers, threads)
+        for place, where, what in self.recording.assignments:
+            if what is REMOVED:
+                del values[place][where]
+            else:
+                values[place][where] = replaced(what, there.__getitem__)
+        return self._result(there, values)
+
+    def computed(self, values: list[Any], buffers: layouts.Buffers, threads: int | None) -> tuple[dict[Node, Any], list[Stage]]:
+        """What the result consists of, by nodes, and the stages that have computed it."""
+        there = {node: values[place] for node, place in self.arguments}
+        for node in self.numbers:
+            there[node] = made = node.function(*replaced(list(node.args), there.__getitem__))
+            if type(made) is not type(node.meta):
+                raise Rerun("an operation of numbers has a result of another type")
+        lengths = buffers.lengths
+        key = tuple(map(lengths.index, lengths))
+        stage = self.stages.get(key)
+        if stage is None:
+            stage = self._stage(self.stages, key, self.missing(there), there)
+        if stage.plan is None and stage.is_last:
+            raise Rerun("no call for which a plan is faster than Awkward")
+        stages = [stage]
+        stage.run(there, buffers, threads)
+        while not stage.is_last:
+            stage, buffers = self._following(stage, there)
+            stages.append(stage)
+            stage.run(there, buffers, threads)
+        return there, stages
+
+    def _following(self, stage: Stage, there: dict[Node, Any]) -> tuple[Stage, layouts.Buffers]:
+        """The stage after this one for the arrays that it has made, and their buffers."""
+        missing = self.missing(there)
+        needed = {x for node in missing for x in nodes_in((node.args, node.kwargs)) if x in there}
+        begin = {node: there[node] for node in sorted(needed, key=lambda node: node.position)}
+        buffers = layouts.Buffers()
+        kinds = []
+        for node, x in begin.items():
+            kinds.append((node.position, type(x)))
+            if isinstance(x, ak.Array):
+                buffers.add(x)
+        lengths = buffers.lengths
+        key = (tuple(kinds), tuple(buffers.key), tuple(map(lengths.index, lengths)))
+        found = stage.next.get(key)
+        return found or self._stage(stage.next, key, missing, begin), buffers
+
+    def _stage(self, stages: dict[tuple, Stage], key: tuple, missing: list[Node], there: dict[Node, Any]) -> Stage:
+        with self.lock:
+            if key not in stages:
+                stages[key] = Stage(self, missing, there)
+            return stages[key]
+
+    def _result(self, there: dict[Node, Any], values: list[Any]) -> Any:
+        def over(x: Any) -> Any:
+            if isinstance(x, Node):
+                return there[x]
+            if isinstance(x, Argument):
+                return values[x.place]
+            if isinstance(x, dict):
+                return {name: over(y) for name, y in x.items()}
+            return type(x)([over(y) for y in x]) if isinstance(x, list | tuple) else x
+
+        return over(self.recording.result)

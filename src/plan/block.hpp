@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan/block.hpp: runs the instructions of a plan on the events of a block.
+#pragma once
+
+#include "plan/run.hpp"
+
+namespace upsweep::plan::detail {
+
+/// What does not change while a run lasts.
+struct RunContext {
+  const Compiled& code;
+  const Kernels& kernels;
+  const ElementKernel* elements;
+  const Column* columns;  ///< by number
+  std::int64_t limit;     ///< bytes of the arrays of a worker
+};
+
+/// Runs events begin … begin + count - 1, in several attempts if necessary, and appends their outputs. Returns the check
+/// that failed first. Throws Error.
+std::optional<Failure> run_block(const RunContext& context, Worker& worker, std::int64_t begin, std::int64_t count);
+
+}  // namespace upsweep::plan::detail

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan/code.hpp: the instructions of a compiled program, and the places of their operands.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "upsweep/plan.hpp"
+
+namespace upsweep::plan::detail {
+
+/// Where the elements of a slot are.
+enum class Place : std::uint8_t {
+  block,   ///< an array of the block, in a buffer
+  strip,   ///< a register: one strip
+  scalar,  ///< a strip of equal elements
+  column,  ///< an input
+  table,   ///< an input that is not divided into blocks
+};
+
+struct Slot {
+  Place place{};
+  ElementType type{};
+  std::int32_t index = -1;  ///< the buffer, register or column
+};
+
+enum class Action : std::uint8_t {
+  group,          ///< steps first … last - 1, over the domain
+  input_offsets,  ///< out: offsets of the lists; domain: parent; input: which of Compiled::inputs
+  regular_offsets,
+  filter,                 ///< in: mask; out: positions; extra: before
+  filter_offsets,         ///< in: offsets, before; domain: parent
+  gather_offsets,         ///< in: offsets of the lists, index; domain: that of the index
+  gather_source,          ///< in: offsets of the lists, index, own offsets
+  combination_offsets,    ///< in: offsets of the lists; size: k; flag: replacement
+  combination_source,     ///< in: offsets of the lists, own offsets; flag; size: k; member
+  product_offsets,        ///< in: parents of the first, offsets of the second; domain: elements of the first
+  product_source,         ///< in: parents of the first, offsets of the second, own offsets: positions in the second
+  concatenation_offsets,  ///< operands: offsets of the parts; domain: parent
+  concatenation_source,   ///< in: own offsets; operands: offsets of the parts
+  pad_offsets,            ///< in: offsets; size: length
+  pad_source,             ///< in: offsets, own offsets
+  flat_offsets,           ///< in: offsets of the inner lists, of the outer lists
+  parents,                ///< in: offsets; domain: parent; made: the elements
+  beside,                 ///< operands: (slot, domain) of each part
+  reduce,                 ///< in: x, offsets; domain: parent; made: elements; which, type: of x
+  argsort,                ///< in: x, offsets; flag: ascending
+  output,                 ///< in: x; member: which output
+  output_offsets,         ///< in: offsets
+  check,                  ///< in: mask; member: which check
+};
+
+struct Instruction {
+  Action action{};
+  ElementType type{};      ///< of the operand, where the action depends on it
+  std::uint8_t which = 0;  ///< Reduction
+  bool flag = false;
+  std::int32_t out = -1;    ///< slot
+  std::int32_t extra = -1;  ///< second result
+  std::int32_t in[3] = {-1, -1, -1};
+  std::int32_t domain = -1;  ///< whose elements are gone over
+  std::int32_t made = -1;    ///< the domain whose length the action determines or needs
+  std::int32_t first = 0;    ///< of the steps or operands
+  std::int32_t last = 0;
+  std::int32_t member = 0;
+  std::int64_t size = 0;
+};
+
+/// An element-wise instruction of a group.
+struct Step {
+  std::int32_t kernel = 0;
+  std::int32_t out = -1;
+  std::int32_t in[4] = {-1, -1, -1, -1};
+  std::uint8_t out_stride = 0;  ///< bytes per element by which the strip advances; 0: the strip is at the beginning
+  std::uint8_t in_stride[4] = {0, 0, 0, 0};
+  std::int32_t length_of = -1;  ///< operand 2 is the length of this domain, or of this table's column
+};
+
+/// A domain whose elements are input: the blocks of a column over it are known before a block is run.
+struct InputDomain {
+  std::int32_t domain;
+  std::int32_t parent;  ///< the index in Compiled::inputs; -1: the events
+  std::int32_t column;  ///< of the offsets; -1: regular
+  ElementType offsets{};
+  std::int64_t size;  ///< of regular lists
+};
+
+struct BoundColumn {
+  std::int32_t slot;
+  std::int32_t column;
+  std::int32_t input;  ///< index in Compiled::inputs; -1: the events
+  ElementType type;
+  bool is_table;
+};
+
+struct ScalarSlot {
+  std::int32_t slot;
+  std::int32_t parameter;  ///< -1: a constant
+  Scalar number;           ///< of a parameter: its type
+};
+
+struct OutputInfo {
+  ElementType type;
+  bool is_offsets;
+};
+
+class Run;
+
+/// A compiled program, and the memory of earlier runs.
+class Compiled {
+ public:
+  Compiled();
+  ~Compiled();
+  Compiled(const Compiled&) = delete;
+  Compiled& operator=(const Compiled&) = delete;
+
+  std::vector<Instruction> instructions;
+  std::vector<Step> steps;
+  std::vector<std::int32_t> operands;
+  std::vector<Step> prologue;  ///< of scalars: once per worker and run
+  std::vector<Slot> slots;
+  int buffers = 0;
+  int registers = 0;
+  int domains = 1;           ///< domain 0 is the events
+  int names_of_columns = 0;  ///< 1 + the largest number of a column
+  std::vector<InputDomain> inputs;
+  std::vector<BoundColumn> columns;
+  std::vector<ScalarSlot> scalars;
+  std::vector<int> used_columns;
+  std::vector<OutputInfo> outputs;
+  std::vector<int> messages;  ///< of the checks
+  int node_instructions = 0;
+
+  [[nodiscard]] std::string to_text() const;
+
+  /// Returns the memory of a run that is over, or of none. Thread-safe.
+  [[nodiscard]] std::unique_ptr<Run> take_run() const;
+  void keep_run(std::unique_ptr<Run> run) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Run>> idle_;
+};
+
+}  // namespace upsweep::plan::detail

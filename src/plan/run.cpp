@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan/run.cpp: runs the blocks of a plan on the available threads, and copies the outputs together in order.
+#include "plan/run.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "core/ladder.hpp"
+#include "cpu/parallel.hpp"
+#include "plan/block.hpp"
+#include "plan/elementary_loops.hpp"
+#include "system/interruption.hpp"
+
+namespace upsweep::plan::detail {
+namespace {
+
+/// Instructions of all blocks per worker: about 100 us, since an instruction of a block takes about 0.5 us. Waking a
+/// thread takes up to 50 us.
+constexpr std::int64_t kInstructionsPerWorker = 200;
+/// A worker with more memory is not kept for the next run.
+constexpr std::int64_t kKeptBytes = std::int64_t{64} << 20;
+/// Runs whose memory is kept.
+constexpr std::size_t kKeptRuns = 16;
+/// Bytes of an output that a thread copies at least.
+constexpr std::int64_t kCopiedPerWorker = std::int64_t{1} << 20;
+/// Blocks between two calls of the function that may end a run.
+constexpr std::int64_t kBlocksPerQuestion = 16;
+
+/// The element kernels of an instruction set, with those of elementary functions.
+struct ElementTable {
+  ElementKernel kernels[kElementKernels];
+
+  ElementTable(const Kernels& of, Isa isa) {
+    std::copy_n(of.element, int{kElementKernels}, kernels);
+    for (int op = 0; op < kOps; ++op) {
+      for (const ElementType type : {ElementType::float32, ElementType::float64}) {
+        const ElementKernel loop = elementary_loop(static_cast<Op>(op), type, isa);
+        if (loop != nullptr) kernels[op * kElementTypes + static_cast<int>(type)] = loop;
+      }
+    }
+  }
+};
+
+const ElementKernel* element_kernels(Isa isa) {
+  static const ElementTable baseline(kernels_baseline(), Isa::baseline), avx2(kernels_avx2(), Isa::avx2),
+      avx512(kernels_avx512(), Isa::avx512);
+  const Isa chosen = isa == Isa::best ? best_isa() : isa;
+  return (chosen == Isa::avx512 ? avx512 : chosen == Isa::avx2 ? avx2 : baseline).kernels;
+}
+
+std::string column_text(int column) { return "column " + std::to_string(column); }
+
+void require_length(const Column& column, int number, std::int64_t needed, const char* per) {
+  if (column.length >= needed) return;
+  throw Error(Code::unequal_lengths, column_text(number) + " has " + std::to_string(column.length) + " elements, but " +
+                                         per + " needs " + std::to_string(needed));
+}
+
+}  // namespace
+
+std::byte* Bytes::append(std::size_t bytes) {
+  if (size_ + bytes > capacity_) {
+    const std::size_t capacity = std::max(size_ + bytes, 2 * capacity_);
+    std::unique_ptr<std::byte[]> memory(new std::byte[capacity]);
+    if (size_ > 0) std::memcpy(memory.get(), memory_.get(), size_);
+    memory_ = std::move(memory), capacity_ = capacity;
+  }
+  size_ += bytes;
+  return memory_.get() + size_ - bytes;
+}
+
+Worker::Worker(const Compiled& code)
+    : slots(code.slots.size()),
+      lengths(static_cast<std::size_t>(code.domains)),
+      begins(code.inputs.size()),
+      ends(code.inputs.size()),
+      outputs(code.outputs.size()),
+      list_totals(code.outputs.size()),
+      marks(code.outputs.size()),
+      buffers_(static_cast<std::size_t>(code.buffers)),
+      parameters_(code.scalars.size()) {
+  const auto scalars = std::ranges::count_if(code.slots, [](const Slot& s) { return s.place == Place::scalar; });
+  strips_.resize((static_cast<std::size_t>(code.registers) + static_cast<std::size_t>(scalars)) * kStripBytes);
+  std::size_t next = static_cast<std::size_t>(code.registers);
+  for (std::size_t s = 0; s < code.slots.size(); ++s) {
+    const Slot& slot = code.slots[s];
+    if (slot.place == Place::strip) slots[s] = strips_.data() + static_cast<std::size_t>(slot.index) * kStripBytes;
+    if (slot.place == Place::scalar) slots[s] = strips_.data() + next++ * kStripBytes;
+  }
+}
+
+std::byte* Worker::grown(Buffer& buffer, std::size_t bytes, std::size_t stagger, std::int64_t limit) {
+  if (buffer.capacity() >= bytes) return buffer.data();
+  const std::size_t wanted = std::max<std::size_t>(bytes + bytes / 4, 4096);
+  const std::int64_t total =
+      buffer_bytes_ - static_cast<std::int64_t>(buffer.capacity()) + static_cast<std::int64_t>(wanted);
+  if (total > limit) throw TooLarge{};
+  buffer.grow(wanted, stagger);
+  buffer_bytes_ = total;
+  return buffer.data();
+}
+
+void* Worker::array(const Slot& slot, std::int32_t slot_id, std::int64_t elements, std::int64_t limit) {
+  const std::size_t bytes = static_cast<std::size_t>(elements + kSlack) * static_cast<std::size_t>(size_of(slot.type));
+  const auto index = static_cast<std::size_t>(slot.index);
+  return slots[static_cast<std::size_t>(slot_id)] = grown(buffers_[index], bytes, index % 16 * 256, limit);
+}
+
+std::int32_t* Worker::scratch(int which, std::int64_t elements, std::int64_t limit) {
+  const std::size_t bytes = static_cast<std::size_t>(elements + kSlack) * sizeof(std::int32_t);
+  return reinterpret_cast<std::int32_t*>(grown(scratch_[which], bytes, 128, limit));
+}
+
+void Worker::set_scalars(const Compiled& code, std::span<const Scalar> parameters, const ElementKernel* kernels) {
+  bool is_changed = !has_scalars_;
+  for (std::size_t i = 0; i < code.scalars.size(); ++i) {
+    const ScalarSlot& scalar = code.scalars[i];
+    const Scalar number = scalar.parameter < 0 ? scalar.number : parameters[static_cast<std::size_t>(scalar.parameter)];
+    if (has_scalars_ && parameters_[i] == number.bits()) continue;
+    parameters_[i] = number.bits();
+    is_changed = true;
+    const int size = size_of(number.type());
+    auto* strip = static_cast<std::byte*>(slots[static_cast<std::size_t>(scalar.slot)]);
+    const std::uint64_t bits = number.bits();
+    for (int k = 0; k < kStrip + kSlack; ++k) std::memcpy(strip + k * size, &bits, static_cast<std::size_t>(size));
+  }
+  has_scalars_ = true;
+  if (!is_changed) return;
+  for (const Step& step : code.prologue) {
+    const void* in[4];
+    for (int k = 0; k < 4; ++k) in[k] = step.in[k] < 0 ? nullptr : slots[static_cast<std::size_t>(step.in[k])];
+    kernels[step.kernel](slots[static_cast<std::size_t>(step.out)], in, kStrip + kSlack, 0);
+  }
+}
+
+std::int64_t Worker::bytes() const noexcept {
+  std::int64_t total = buffer_bytes_;
+  for (const Bytes& output : outputs) total += static_cast<std::int64_t>(output.capacity());
+  return total;
+}
+
+void Run::check_inputs(std::span<const Column> given, std::span<const Scalar> parameters, std::int64_t events) {
+  if (events < 0) throw Error(Code::invalid_argument, "plan: the number of events is " + std::to_string(events));
+  if (static_cast<std::int64_t>(given.size()) < code->names_of_columns) {
+    throw Error(Code::invalid_argument, "plan: needs " + std::to_string(code->names_of_columns) + " columns, not " +
+                                            std::to_string(given.size()));
+  }
+  for (const int column : code->used_columns) {
+    const Column& c = given[static_cast<std::size_t>(column)];
+    if (c.length < 0) {
+      throw Error(Code::invalid_argument, column_text(column) + " has a negative length: " + std::to_string(c.length));
+    }
+    if (c.data == nullptr && c.length > 0) throw Error(Code::invalid_argument, column_text(column) + " is null");
+  }
+  for (const BoundColumn& column : code->columns) {
+    if (column.is_table || column.input >= 0) continue;
+    require_length(given[static_cast<std::size_t>(column.column)], column.column, events, "a value per event");
+  }
+  for (const InputDomain& input : code->inputs) {
+    if (input.parent >= 0 || input.column < 0) continue;
+    require_length(given[static_cast<std::size_t>(input.column)], input.column, events > 0 ? events + 1 : 0,
+                   "an offset per event, and one more,");
+  }
+  for (const ScalarSlot& scalar : code->scalars) {
+    if (scalar.parameter < 0) continue;
+    const auto index = static_cast<std::size_t>(scalar.parameter);
+    if (index >= parameters.size()) {
+      throw Error(Code::invalid_argument, "plan: parameter " + std::to_string(index) + " is missing; there are " +
+                                              std::to_string(parameters.size()));
+    }
+    if (parameters[index].type() != scalar.number.type()) {
+      throw Error(Code::invalid_argument, "plan: parameter " + std::to_string(index) + " is " +
+                                              std::string(name(parameters[index].type())) + ", but must be " +
+                                              std::string(name(scalar.number.type())));
+    }
+  }
+}
+
+void Run::execute(const Policy& policy, std::span<const Column> given, std::span<const Scalar> parameters,
+                  std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on) {
+  check_inputs(given, parameters, events);
+  columns.assign(given.begin(), given.end());
+  failure.reset();
+  const ElementKernel* elements = element_kernels(policy.isa);
+  const RunContext context{*code, kernels(policy.isa), elements, columns.data(), limits.worker_bytes};
+  const std::int64_t blocks = (events + kBlockEvents - 1) / kBlockEvents;
+  const std::int64_t work = blocks * (code->node_instructions + 1);
+  const int wanted = cpu::workers_for(work, kInstructionsPerWorker, policy.threads);
+  threads = static_cast<int>(std::clamp<std::int64_t>(blocks, 1, wanted));
+  while (static_cast<int>(workers.size()) < threads) workers.push_back(nullptr);
+  pieces.assign(static_cast<std::size_t>(blocks) * code->outputs.size(), {});
+
+  Interruption interruption(&go_on);
+  std::atomic<std::int64_t> next{0};
+  std::mutex failing;  // guards what follows
+  std::int64_t failed_block = blocks;
+  std::exception_ptr error;
+  const auto fail = [&](std::int64_t block, std::optional<Failure> check, std::exception_ptr thrown) {
+    next.store(blocks, std::memory_order_relaxed);  // blocks before this one have begun already
+    const std::lock_guard lock(failing);
+    if (block >= failed_block) return;
+    failed_block = block, failure = check, error = std::move(thrown);
+  };
+  cpu::run_workers(threads, [&](int id) {
+    std::int64_t block = 0;
+    try {
+      std::unique_ptr<Worker>& worker = workers[static_cast<std::size_t>(id)];
+      if (worker == nullptr) worker = std::make_unique<Worker>(*code);
+      for (Bytes& output : worker->outputs) output.resize_down(0);
+      for (const BoundColumn& column : code->columns) {
+        if (!column.is_table) continue;
+        worker->slots[static_cast<std::size_t>(column.slot)] =
+            const_cast<void*>(columns[static_cast<std::size_t>(column.column)].data);
+      }
+      worker->set_scalars(*code, parameters, elements);
+      while ((block = next.fetch_add(1, std::memory_order_relaxed)) < blocks) {
+        if (block % kBlocksPerQuestion == 0 && !interruption.goes_on()) {
+          throw Error(Code::interrupted, kInterrupted.reason);
+        }
+        Piece* appended = pieces.data() + static_cast<std::size_t>(block) * code->outputs.size();
+        for (std::size_t o = 0; o < code->outputs.size(); ++o) {
+          appended[o] = {id, worker->outputs[o].size(), 0, 0};
+          worker->list_totals[o] = 0;
+        }
+        const std::int64_t begin = block * kBlockEvents;
+        const auto failed = run_block(context, *worker, begin, std::min(events - begin, kBlockEvents));
+        if (failed) fail(block, failed, nullptr);
+        for (std::size_t o = 0; o < code->outputs.size(); ++o) {
+          appended[o].bytes = worker->outputs[o].size() - appended[o].begin;
+          appended[o].total = worker->list_totals[o];
+        }
+      }
+    } catch (...) {
+      fail(block, std::nullopt, std::current_exception());
+    }
+  });
+  if (error) std::rethrow_exception(error);
+  if (failure) pieces.clear();
+  sum_sizes();
+}
+
+void Run::sum_sizes() {
+  const std::size_t count = code->outputs.size();
+  sizes.assign(count, 0);
+  for (std::size_t i = 0; i < pieces.size(); ++i) sizes[i % count] += static_cast<std::int64_t>(pieces[i].bytes);
+  for (std::size_t o = 0; o < count; ++o) {
+    sizes[o] /= size_of(code->outputs[o].type);
+    if (code->outputs[o].is_offsets && !failure) ++sizes[o];
+  }
+}
+
+void Run::copy(int output, void* to) const {
+  const auto o = static_cast<std::size_t>(output);
+  const std::size_t count = code->outputs.size();
+  if (sizes[o] == 0) return;
+  const bool is_offsets = code->outputs[o].is_offsets;
+  auto* out = static_cast<std::byte*>(to);
+  if (is_offsets) {
+    std::memset(out, 0, sizeof(std::int64_t));
+    out += sizeof(std::int64_t);
+  }
+  const std::int64_t blocks = static_cast<std::int64_t>(pieces.size() / count);
+  const auto copy_blocks = [&](std::int64_t first, std::int64_t last, std::byte* at, std::int64_t base) {
+    for (std::int64_t b = first; b < last; ++b) {
+      const Piece& piece = pieces[static_cast<std::size_t>(b) * count + o];
+      const std::byte* from = workers[static_cast<std::size_t>(piece.worker)]->outputs[o].data() + piece.begin;
+      if (!is_offsets) {
+        if (piece.bytes > 0) std::memcpy(at, from, piece.bytes);
+      } else {
+        const std::size_t lists = piece.bytes / sizeof(std::int64_t);
+        for (std::size_t i = 0; i < lists; ++i) {
+          std::int64_t offset;
+          std::memcpy(&offset, from + i * sizeof offset, sizeof offset);
+          offset += base;
+          std::memcpy(at + i * sizeof offset, &offset, sizeof offset);
+        }
+        base += piece.total;
+      }
+      at += piece.bytes;
+    }
+  };
+  const std::int64_t bytes = sizes[o] * size_of(code->outputs[o].type);
+  const int copiers = static_cast<int>(std::min<std::int64_t>(
+      {cpu::workers_for(bytes, kCopiedPerWorker, threads), std::max<std::int64_t>(blocks, 1), threads}));
+  cpu::run_workers(copiers, [&](int id) {
+    const std::int64_t first = blocks * id / copiers, last = blocks * (id + 1) / copiers;
+    std::byte* at = out;
+    std::int64_t base = 0;
+    for (std::int64_t b = 0; b < first; ++b) {
+      const Piece& piece = pieces[static_cast<std::size_t>(b) * count + o];
+      at += piece.bytes, base += piece.total;
+    }
+    copy_blocks(first, last, at, base);
+  });
+}
+
+// -------------------------------------------------------------------------------------------------------------- memory
+
+Compiled::Compiled() = default;
+Compiled::~Compiled() = default;
+
+std::unique_ptr<Run> Compiled::take_run() const {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return nullptr;
+  std::unique_ptr<Run> run = std::move(idle_.back());
+  idle_.pop_back();
+  return run;
+}
+
+void Compiled::keep_run(std::unique_ptr<Run> run) const {
+  run->code.reset();
+  for (std::unique_ptr<Worker>& worker : run->workers) {
+    if (worker != nullptr && worker->bytes() > kKeptBytes) worker.reset();
+  }
+  const std::lock_guard lock(mutex_);
+  if (idle_.capacity() < kKeptRuns) idle_.reserve(kKeptRuns);
+  if (idle_.size() < kKeptRuns) idle_.push_back(std::move(run));
+}
+
+}  // namespace upsweep::plan::detail
+
+// ----------------------------------------------------------------------------------------------------------- interface
+
+namespace upsweep::plan {
+namespace {
+
+void require_output(int output, std::size_t count) {
+  if (output >= 0 && static_cast<std::size_t>(output) < count) return;
+  throw Error(Code::invalid_argument,
+              "plan: output " + std::to_string(output) + " does not exist; there are " + std::to_string(count));
+}
+
+void give_back(std::unique_ptr<detail::Run> run) noexcept {
+  if (run == nullptr) return;
+  const std::shared_ptr<const detail::Compiled> code = run->code;
+  try {
+    code->keep_run(std::move(run));
+  } catch (const std::bad_alloc&) {  // then it is not kept
+  }
+}
+
+}  // namespace
+
+Result::Result(std::unique_ptr<detail::Run> run) noexcept : run_(std::move(run)) {}
+Result::Result(Result&&) noexcept = default;
+Result& Result::operator=(Result&& other) noexcept {
+  std::swap(run_, other.run_);
+  return *this;
+}
+Result::~Result() { give_back(std::move(run_)); }
+
+std::optional<Failure> Result::failure() const noexcept { return run_->failure; }
+int Result::outputs() const noexcept { return static_cast<int>(run_->code->outputs.size()); }
+ElementType Result::type(int output) const {
+  require_output(output, run_->code->outputs.size());
+  return run_->code->outputs[static_cast<std::size_t>(output)].type;
+}
+std::int64_t Result::size(int output) const {
+  require_output(output, run_->code->outputs.size());
+  return run_->sizes[static_cast<std::size_t>(output)];
+}
+void Result::copy(int output, void* to) const {
+  require_output(output, run_->code->outputs.size());
+  run_->copy(output, to);
+}
+
+Result Plan::run(const Policy& policy, std::span<const Column> columns, std::span<const Scalar> parameters,
+                 std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on) const {
+  require_policy(policy);
+  if (!policy.rung.empty()) throw Error(Code::unknown_rung, "plan: a plan has no rungs; leave `rung` empty");
+  std::unique_ptr<detail::Run> run = code_->take_run();
+  if (run == nullptr) run = std::make_unique<detail::Run>();
+  run->code = code_;
+  try {
+    run->execute(policy, columns, parameters, events, limits, go_on);
+  } catch (...) {
+    give_back(std::move(run));
+    throw;
+  }
+  return Result(std::move(run));
+}
+
+std::span<const int> Plan::columns() const noexcept { return code_->used_columns; }
+int Plan::outputs() const noexcept { return static_cast<int>(code_->outputs.size()); }
+ElementType Plan::type(int output) const {
+  require_output(output, code_->outputs.size());
+  return code_->outputs[static_cast<std::size_t>(output)].type;
+}
+int Plan::instructions() const noexcept { return code_->node_instructions; }
+std::string Plan::to_text() const { return code_->to_text(); }
+
+}  // namespace upsweep::plan

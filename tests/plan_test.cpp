@@ -1,0 +1,913 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/plan_test.cpp: list programs: each operation of each type, random programs, divided blocks, checks, errors.
+#include "upsweep/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "plan_twin.hpp"
+#include "system/isa.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::plan {
+namespace {
+
+using test::Elements;
+using test::expect_equal;
+using test::Twin;
+using test::visit_element;
+
+using Random = std::mt19937_64;
+
+int below(Random& random, int n) { return static_cast<int>(random() % static_cast<std::uint64_t>(n)); }
+
+template <class T>
+Elements elements_of(const std::vector<T>& numbers) {
+  Elements made{Scalar(T{}).type(), {}};
+  for (const T number : numbers) made.push(number);
+  return made;
+}
+
+/// Numbers of a type, many of them at its limits.
+Elements any_numbers(ElementType type, std::size_t n, Random& random) {
+  Elements made{type, {}};
+  visit_element(type, [&]<class T>(std::type_identity<T>) {
+    using Limits = std::numeric_limits<T>;
+    for (std::size_t i = 0; i < n; ++i) {
+      const int kind = below(random, 12);
+      if constexpr (std::is_same_v<T, bool>) {
+        made.push(kind % 2 == 0);
+      } else if constexpr (std::is_floating_point_v<T>) {
+        const T special[] = {0,
+                             -T{0},
+                             1,
+                             -1,
+                             Limits::quiet_NaN(),
+                             Limits::infinity(),
+                             -Limits::infinity(),
+                             Limits::max(),
+                             Limits::denorm_min()};
+        const T number = static_cast<T>(below(random, 2000) - 1000) / 8;
+        made.push(kind < 9 && below(random, 2) == 0 ? special[kind] : number);
+      } else {
+        const T special[] = {0, 1, static_cast<T>(-1), Limits::min(), Limits::max(), 2, 3, 7};
+        made.push(kind < 8 ? special[kind] : static_cast<T>(random()));
+      }
+    }
+  });
+  return made;
+}
+
+/// Small numbers, of which many are equal; without NaN.
+Elements small_numbers(ElementType type, std::size_t n, Random& random) {
+  Elements made{type, {}};
+  visit_element(type, [&]<class T>(std::type_identity<T>) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if constexpr (std::is_same_v<T, bool>) {
+        made.push(below(random, 3) != 0);
+      } else if constexpr (std::is_floating_point_v<T>) {
+        made.push(static_cast<T>(below(random, 200) - 100) / 4);
+      } else {
+        made.push(static_cast<T>(below(random, 20)));
+      }
+    }
+  });
+  return made;
+}
+
+std::vector<std::int64_t> lengths(std::int64_t n, int most, Random& random) {
+  std::vector<std::int64_t> made;
+  for (std::int64_t i = 0; i < n; ++i) made.push_back(below(random, most + 1));
+  return made;
+}
+
+std::vector<Isa> isas() {
+  std::vector<Isa> made;
+  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+    if (has_isa(isa)) made.push_back(isa);
+  }
+  return made;
+}
+
+bool is_elementary(Op op) { return (op >= Op::cbrt) || op == Op::power; }
+
+/// The message of the Error that a call throws.
+template <class F>
+std::string refusal(F call, Code code = Code::invalid_argument) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+// ------------------------------------------------------------------------------------------------------- element-wise
+
+TEST(PlanTest, EveryOperationOfEveryType) {
+  Random random(1);
+  constexpr std::int64_t kEvents = 1500;
+  for (int t = 0; t < kElementTypes; ++t) {
+    const auto type = static_cast<ElementType>(t);
+    Twin twin(kEvents);
+    const Domain events = twin.builder.events();
+    const Value x = twin.column(any_numbers(type, kEvents, random), events);
+    const Value y = twin.column(any_numbers(type, kEvents, random), events);
+    const Value mask = twin.column(any_numbers(ElementType::boolean, kEvents, random), events);
+    std::vector<std::pair<Op, Value>> made;
+    for (int o = 0; o < kOps; ++o) {
+      const auto op = static_cast<Op>(o);
+      if (!is_defined(op, type)) {
+        EXPECT_SAYS(refusal([&] {
+                      (void)twin.builder.map(
+                          op, std::vector<Value>(static_cast<std::size_t>(arity(op)), op == Op::where ? mask : x));
+                    }),
+                    "is not defined for");
+        continue;
+      }
+      const std::vector<Value> args = op == Op::where  ? std::vector{mask, x, y}
+                                      : arity(op) == 1 ? std::vector{x}
+                                                       : std::vector{x, y};
+      made.emplace_back(op, twin.map(op, args));
+    }
+    for (const auto& [op, value] : made) twin.builder.output(value);
+    const Plan plan = twin.builder.compile();
+    for (const Isa isa : isas()) {
+      const Result result = plan.run(par.with_isa(isa), twin.columns, {}, kEvents);
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        if (is_elementary(made[i].first) && detail::is_float(type)) continue;  // ElementaryFunctions
+        expect_equal(result, static_cast<int>(i), twin.elements(made[i].second),
+                     std::string(name(made[i].first)) + " of " + std::string(name(type)));
+      }
+    }
+  }
+}
+
+/// Elementary functions are within 4 ulp of the C++ library's.
+template <class T>
+void test_elementary_functions() {
+  Random random(2);
+  constexpr std::int64_t kEvents = 1100;
+  Twin twin(kEvents);
+  const Domain events = twin.builder.events();
+  std::vector<T> numbers, others;
+  for (int i = 0; i < kEvents; ++i) {
+    numbers.push_back(static_cast<T>(below(random, 4001) - 2000) / 512);
+    others.push_back(static_cast<T>(below(random, 4001) - 2000) / 512);
+  }
+  const Value x = twin.column(elements_of(numbers), events), y = twin.column(elements_of(others), events);
+  std::vector<Value> made;
+  for (int o = 0; o < kOps; ++o) {
+    const auto op = static_cast<Op>(o);
+    if (!is_elementary(op)) continue;
+    made.push_back(twin.map(op, arity(op) == 1 ? std::vector{x} : std::vector{x, y}));
+    twin.builder.output(made.back());
+  }
+  const Plan plan = twin.builder.compile();
+  for (const Isa isa : isas()) {
+    const Result result = plan.run(par.with_isa(isa), twin.columns, {}, kEvents);
+    for (std::size_t o = 0; o < made.size(); ++o) {
+      const auto values = result.template values<T>(static_cast<int>(o));
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const T want = twin.elements(made[o]).template at<T>(i);
+        if (std::isnan(want) && std::isnan(values[i])) continue;
+        if (want == values[i]) continue;
+        EXPECT_NEAR(values[i] / want, 1, 4 * std::numeric_limits<T>::epsilon())
+            << "output " << o << " of " << numbers[i];
+      }
+    }
+  }
+}
+TEST(PlanTest, ElementaryFunctionsOfFloat32) { test_elementary_functions<float>(); }
+TEST(PlanTest, ElementaryFunctionsOfFloat64) { test_elementary_functions<double>(); }
+
+TEST(PlanTest, ConversionsBetweenAllTypes) {
+  Random random(3);
+  constexpr std::int64_t kEvents = 1100;
+  Twin twin(kEvents);
+  std::vector<Value> made;
+  for (int t = 0; t < kElementTypes; ++t) {
+    Elements numbers = any_numbers(static_cast<ElementType>(t), kEvents, random);
+    if (detail::is_float(numbers.type)) {  // values next to the limits of integers
+      std::size_t at = 0;
+      for (const double limit : {128.0, 256.0, 32768.0, 65536.0, 2147483648.0, 4294967296.0, 9223372036854775808.0,
+                                 18446744073709551616.0}) {
+        for (const double near :
+             {limit, limit - 1, limit - 0.5, -limit, -limit - 1, -limit - 0.5, -limit - 1.5, -0.5, -1.0}) {
+          const Scalar scalar = Scalar::of(numbers.type, near);
+          numbers.bits[at++] = scalar.bits();
+        }
+      }
+    }
+    const Value x = twin.column(numbers, twin.builder.events());
+    for (int to = 0; to < kElementTypes; ++to) {
+      made.push_back(twin.convert(x, static_cast<ElementType>(to)));
+      twin.builder.output(made.back());
+    }
+  }
+  const Plan plan = twin.builder.compile();
+  for (const Isa isa : isas()) {
+    const Result result = plan.run(par.with_isa(isa), twin.columns, {}, kEvents);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      expect_equal(result, static_cast<int>(i), twin.elements(made[i]), "conversion " + std::to_string(i));
+    }
+  }
+}
+
+TEST(PlanTest, RemaindersOfAnglesAreExact) {
+  std::vector<double> x, y;
+  for (const double divisor : {6.283185307179586, 1.0, 3.0, 0x1p-1000, 1e300}) {
+    for (const double factor : {0.0, 0.5, 1.0, 1.5, 1.9999999, 2.0, 7.25}) {
+      for (const double side : {-1.0, 1.0}) {
+        const double at = side * factor * divisor;
+        for (const double number : {at, std::nextafter(at, 1e308), std::nextafter(at, -1e308)})
+          x.push_back(number), y.push_back(divisor);
+      }
+    }
+  }
+  for (const double number : {0.0, -0.0, 5e-324, -5e-324, 1e-310, -1e-310}) x.push_back(number), y.push_back(2.5);
+  while (x.size() % 64 != 0) x.push_back(1), y.push_back(2);
+  std::vector<double> apart_x, apart_y;  // each pair among 63 usual ones, so that only its own chunk is exceptional
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    apart_x.insert(apart_x.end(), 64, 1.25), apart_y.insert(apart_y.end(), 64, 1.0);
+    apart_x[64 * i + i % 64] = x[i], apart_y[64 * i + i % 64] = y[i];
+  }
+  const auto n = static_cast<std::int64_t>(apart_x.size());
+  Twin twin(n);
+  const Value a = twin.column(elements_of(apart_x), twin.builder.events()),
+              b = twin.column(elements_of(apart_y), twin.builder.events());
+  const Value r = twin.map(Op::remainder, {a, b});
+  twin.builder.output(r);
+  for (const Isa isa : isas()) {
+    expect_equal(twin.builder.compile().run(par.with_isa(isa), twin.columns, {}, n), 0, twin.elements(r), "remainder");
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- reductions
+
+TEST(PlanTest, ReductionsOfEveryType) {
+  Random random(4);
+  for (const int most : {6, 60}) {
+    for (int t = 0; t < kElementTypes; ++t) {
+      const auto type = static_cast<ElementType>(t);
+      Twin twin(1300);
+      std::vector<std::int64_t> sizes = lengths(1300, most, random);
+      sizes[700] = 3000;
+      const Domain lists = twin.list(twin.builder.events(), sizes, ElementType::int32, 5);
+      const Value x = twin.column(any_numbers(type, twin.count(lists), random), lists);
+      std::vector<Value> made;
+      for (int r = 0; r < 6; ++r) made.push_back(twin.reduce(static_cast<Reduction>(r), x, lists));
+      const Value is_filled = twin.map(Op::greater, {twin.counts(lists), twin.constant(Scalar(0))});
+      const Value zero = twin.fill(twin.constant(Scalar::of(type, std::int64_t{0})), twin.builder.events());
+      for (const Reduction r : {Reduction::argmin, Reduction::argmax}) {
+        made.push_back(twin.map(Op::where, {is_filled, twin.take(x, twin.reduce(r, x, lists)), zero}));
+        made.push_back(twin.map(Op::less, {twin.reduce(r, x, lists), twin.constant(Scalar(0))}));
+      }
+      for (const bool ascending : {true, false}) made.push_back(twin.take(x, twin.argsort(x, lists, ascending)));
+      for (const Value value : made) twin.builder.output(value);
+      const Plan plan = twin.builder.compile();
+      for (const Isa isa : isas()) {
+        const Result result = plan.run(par.with_isa(isa), twin.columns, {}, 1300);
+        for (std::size_t i = 0; i < made.size(); ++i) {
+          expect_equal(result, static_cast<int>(i), twin.elements(made[i]), "reduction of " + std::string(name(type)));
+        }
+      }
+    }
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------- random programs
+
+/// Grows a program by random calls, whose values it knows.
+class RandomProgram {
+ public:
+  RandomProgram(std::uint64_t seed, std::int64_t events) : random_(seed), twin_(events) {
+    const Domain root = twin_.builder.events();
+    domains_ = {root};
+    for (int i = 0; i < 2; ++i) {
+      const ElementType offsets[] = {ElementType::int32, ElementType::uint32, ElementType::int64};
+      std::vector<std::int64_t> sizes = lengths(events, 1 + below(random_, 5), random_);
+      if (events > 3 && below(random_, 4) == 0)
+        sizes[static_cast<std::size_t>(below(random_, static_cast<int>(events)))] = 9 + below(random_, 60);
+      add(twin_.list(root, sizes, offsets[below(random_, 3)], below(random_, 2) * 7));
+    }
+    add(twin_.list(domains_[1], lengths(twin_.lists(domains_[1]).length, 3, random_), ElementType::int64,
+                   below(random_, 2) * 3));
+    inputs_ = domains_;
+    for (int i = 0; i < 10; ++i) add_column();
+    for (const ElementType type :
+         {ElementType::float64, ElementType::int64, ElementType::int32, ElementType::float32}) {
+      scalars_.push_back(twin_.constant(Scalar::of(type, std::int64_t{below(random_, 9)})));
+      scalars_.push_back(twin_.parameter(Scalar::of(type, std::int64_t{below(random_, 9)})));
+    }
+  }
+
+  void grow(int steps) {
+    for (int i = 0; i < steps; ++i) step();
+  }
+
+  Twin& finish() {
+    for (const Value v : values_) {
+      if (below(random_, 3) == 0) put(v);
+    }
+    put(values_.back());
+    for (const Domain d : domains_) {
+      if (twin_.builder.parent(d) && below(random_, 3) == 0) {
+        Elements offsets{ElementType::int64, {}};
+        for (const std::int64_t offset : twin_.lists(d).offsets) offsets.push(offset);
+        twin_.builder.output_offsets(d), outputs_.push_back(offsets);
+      }
+    }
+    return twin_;
+  }
+
+  void expect(const Result& result, const std::string& what) const {
+    ASSERT_FALSE(result.failure()) << what;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) expect_equal(result, static_cast<int>(i), outputs_[i], what);
+  }
+
+ private:
+  void put(Value v) { twin_.builder.output(v), outputs_.push_back(twin_.elements(v)); }
+  void add(Domain d) {
+    if (twin_.count(d) < 60'000) domains_.push_back(d);
+  }
+  void add(Value v) {
+    if (twin_.count(*twin_.builder.domain(v)) < 60'000) values_.push_back(v);
+  }
+  Domain any_domain() { return domains_[static_cast<std::size_t>(below(random_, static_cast<int>(domains_.size())))]; }
+  Domain any_lists() {
+    for (;;) {
+      const Domain d = any_domain();
+      if (twin_.builder.parent(d)) return d;
+    }
+  }
+  /// Lists of which the tuples are not too many.
+  std::optional<Domain> short_lists(std::int64_t most) {
+    const Domain d = any_lists();
+    std::int64_t longest = 0;
+    const auto& offsets = twin_.lists(d).offsets;
+    for (std::size_t i = 0; i + 1 < offsets.size(); ++i) longest = std::max(longest, offsets[i + 1] - offsets[i]);
+    if (longest > most || twin_.count(d) > 20'000) return std::nullopt;
+    return d;
+  }
+  void add_column() {
+    const Domain d = inputs_[static_cast<std::size_t>(below(random_, static_cast<int>(inputs_.size())))];
+    const ElementType type =
+        below(random_, 2) == 0 ? ElementType::float64 : static_cast<ElementType>(below(random_, kElementTypes));
+    add(twin_.column(below(random_, 4) == 0 ? any_numbers(type, twin_.count(d), random_)
+                                            : small_numbers(type, twin_.count(d), random_),
+                     d));
+  }
+  Value any_value() { return values_[static_cast<std::size_t>(below(random_, static_cast<int>(values_.size())))]; }
+  /// A value over the elements of d; if there is none, a new one.
+  Value value_over(Domain d, std::optional<ElementType> type = std::nullopt) {
+    std::vector<Value> found;
+    for (const Value v : values_) {
+      if (twin_.builder.same_elements(*twin_.builder.domain(v), d) && (!type || twin_.builder.type(v) == *type))
+        found.push_back(v);
+    }
+    if (!found.empty()) return found[static_cast<std::size_t>(below(random_, static_cast<int>(found.size())))];
+    const ElementType to = type.value_or(ElementType::float64);
+    return twin_.convert(twin_.fill(twin_.constant(Scalar(1.5)), d), to);
+  }
+  Value mask_over(Domain d) {
+    const Value x = value_over(d);
+    const ElementType type = twin_.builder.type(x);
+    if (type == ElementType::boolean) return x;
+    const Value y = below(random_, 2) == 0 ? twin_.constant(Scalar::of(type, std::int64_t{3})) : value_over(d, type);
+    return twin_.map(below(random_, 2) == 0 ? Op::less : Op::greater_equal, {x, y});
+  }
+  Value moved(Value x, Value index) { return twin_.take(x, index); }
+
+  void step() {
+    switch (below(random_, 18)) {
+      case 0:
+        return add_column();
+      case 1:
+      case 2:
+      case 3:
+        return arithmetic();
+      case 4: {
+        const Value x = any_value();
+        return add(twin_.convert(x, static_cast<ElementType>(below(random_, kElementTypes))));
+      }
+      case 5: {
+        const Domain d = *twin_.builder.domain(any_value());
+        const Value x = value_over(d), mask = mask_over(d);
+        return add(twin_.map(Op::where, {mask, x, value_over(d, twin_.builder.type(x))}));
+      }
+      case 6:
+      case 7: {
+        const Domain d = any_domain();
+        const Domain kept = twin_.filter(d, mask_over(d));
+        add(kept);
+        for (int i = 0; i < 2; ++i) add(moved(value_over(d), twin_.source(kept)));
+        if (twin_.builder.parent(kept) == std::nullopt) keep_lists(d, kept);
+        return;
+      }
+      case 8: {
+        const auto d = short_lists(8);
+        if (!d) return;
+        const int k = 1 + below(random_, 4);
+        const Domain made = twin_.combinations(*d, k, below(random_, 3) == 0);
+        if (twin_.count(made) >= 60'000) return;
+        add(made);
+        for (int m = 0; m < k; ++m) add(moved(value_over(*d), twin_.source(made, m)));
+        if (k == 1) return;
+        const Value x = value_over(*d, ElementType::float64);
+        return add(twin_.map(Op::add, {moved(x, twin_.source(made, 0)), moved(x, twin_.source(made, 1))}));
+      }
+      case 9: {
+        const Domain a = any_lists(), b = any_lists();
+        if (twin_.builder.parent(a) != twin_.builder.parent(b) || twin_.count(a) > 10'000 || twin_.count(b) > 10'000)
+          return;
+        const bool nested = below(random_, 2) == 0;
+        const Domain made = twin_.product(a, b, nested);
+        if (twin_.count(made) >= 60'000) return;
+        add(made), add(moved(value_over(a), twin_.source(made, 0))), add(moved(value_over(b), twin_.source(made, 1)));
+        return;
+      }
+      case 10: {
+        std::vector<Domain> parts{any_lists()};
+        for (int i = 0; i < 2; ++i) {
+          const Domain d = any_lists();
+          if (twin_.builder.parent(d) == twin_.builder.parent(parts[0])) parts.push_back(d);
+        }
+        const Domain made = twin_.concatenation(parts);
+        add(made);
+        for (const ElementType type : {ElementType::float64, ElementType::int32, ElementType::boolean}) {
+          std::vector<Value> values;
+          for (const Domain part : parts) values.push_back(value_over(part, type));
+          if (type == ElementType::float64 && below(random_, 2) == 0) {  // the same operation of all parts
+            for (Value& v : values) v = twin_.map(Op::multiply, {v, v});
+          }
+          if (type != ElementType::float64) values[0] = twin_.constant(Scalar::of(type, std::int64_t{1}));
+          add(twin_.concatenate(made, parts, values));
+        }
+        return;
+      }
+      case 11: {
+        const Domain d = any_lists();
+        const Domain made = twin_.pad(d, below(random_, 4));
+        const Value index = twin_.source(made), x = value_over(d);
+        const Value is_there = twin_.map(Op::greater_equal, {index, twin_.constant(Scalar(0))});
+        const Value none = twin_.constant(Scalar::of(twin_.builder.type(x), std::int64_t{1}));
+        add(made);
+        return add(twin_.map(Op::where, {is_there, moved(x, index), none}));
+      }
+      case 12: {
+        const Domain d = any_lists(), outer = *twin_.builder.parent(d);
+        if (!twin_.builder.parent(outer)) return;
+        return add(twin_.flatten(d));
+      }
+      case 13: {
+        const Domain d = any_lists();
+        const Domain outer = *twin_.builder.parent(d);
+        return add(moved(value_over(outer), twin_.parents(d)));
+      }
+      case 14:
+        return reduction();
+      case 15: {
+        const Domain d = any_lists();
+        return add(moved(value_over(d), twin_.argsort(value_over(d), d, below(random_, 2) == 0)));
+      }
+      case 16: {
+        const Domain d = any_lists();
+        add(twin_.map(Op::subtract, {twin_.positions(d), moved(twin_.starts(d), twin_.parents(d))}));
+        add(twin_.counts(d));
+        const Domain outer = *twin_.builder.parent(d);
+        if (twin_.count(outer) < 10'000) add(twin_.regular(outer, below(random_, 3)));
+        return;
+      }
+      default: {
+        const Domain d = *twin_.builder.domain(any_value());
+        const Value index = twin_.convert(value_over(d), ElementType::int16);
+        const Elements table = small_numbers(ElementType::float64, 10, random_);
+        add(twin_.lookup(table, index));
+        Elements edges = elements_of<double>({-3, 0, 0, 1.5, 2, 20, std::numeric_limits<double>::quiet_NaN()});
+        return add(twin_.search(edges, value_over(d, ElementType::float64), below(random_, 2) == 0));
+      }
+    }
+  }
+
+  void arithmetic() {
+    const Value x = any_value();
+    const ElementType type = twin_.builder.type(x);
+    const Domain d = *twin_.builder.domain(x);
+    for (;;) {
+      const auto op = static_cast<Op>(below(random_, kOps));
+      // The sign of NaN is not specified, and elementary functions have their own test.
+      if (!is_defined(op, type) || is_elementary(op) || op == Op::where || op == Op::copysign || op == Op::sign_bit)
+        continue;
+      if (arity(op) == 1) return add(twin_.map(op, {x}));
+      std::vector<Value> args{x, value_over(d, type)};
+      for (const Value scalar : scalars_) {
+        if (twin_.builder.type(scalar) == type && below(random_, 4) == 0) args[1] = scalar;
+      }
+      if (below(random_, 2) == 0) std::swap(args[0], args[1]);
+      return add(twin_.map(op, args));
+    }
+  }
+
+  void reduction() {
+    const Domain d = any_lists();
+    const Value x = value_over(d);
+    const auto reduction = static_cast<Reduction>(below(random_, 8));
+    const Value made = twin_.reduce(reduction, x, d);
+    if (reduction < Reduction::argmin) return add(made);
+    const Domain outer = *twin_.builder.domain(made);
+    const Value is_there = twin_.map(Op::greater, {twin_.counts(d), twin_.constant(Scalar(0))});
+    const Value y = value_over(d);
+    if (below(random_, 2) == 0) {
+      const Value none = twin_.constant(Scalar::of(twin_.builder.type(y), std::int64_t{1}));
+      return add(twin_.map(Op::where, {is_there, moved(y, made), none}));
+    }
+    const Domain kept = twin_.filter(outer, is_there);  // as firsts and drop_none do
+    add(kept), add(moved(moved(y, made), twin_.source(kept)));
+  }
+
+  /// The lists of the events that a mask keeps.
+  void keep_lists(Domain d, Domain kept) {
+    for (const Domain lists : std::vector(domains_)) {
+      if (twin_.builder.parent(lists) != d || below(random_, 2) == 0) continue;
+      const Domain made = twin_.gather(lists, twin_.source(kept));
+      add(made), add(moved(value_over(lists), twin_.source(made)));
+    }
+  }
+
+  Random random_;
+  Twin twin_;
+  std::vector<Domain> domains_, inputs_;
+  std::vector<Value> values_, scalars_;
+  std::vector<Elements> outputs_;
+};
+
+void test_random_program(std::uint64_t seed) {
+  constexpr std::int64_t kSizes[] = {0, 1, 5, 1023, 1024, 1025, 3000};
+  RandomProgram program(seed, kSizes[seed % std::size(kSizes)]);
+  program.grow(12 + static_cast<int>(seed % 40));
+  Twin& twin = program.finish();
+  const Plan plan = twin.builder.compile();
+  const std::string what = "seed " + std::to_string(seed);
+  for (const int threads : {1, 2, 3, 8}) {
+    const Isa isa = isas()[static_cast<std::size_t>(seed + static_cast<std::uint64_t>(threads)) % isas().size()];
+    program.expect(plan.run(par.with_threads(threads).with_isa(isa), twin.columns, twin.parameters, twin.events), what);
+    if (testing::Test::HasFailure()) {
+      ADD_FAILURE() << what << ", threads " << threads << "\n" << twin.builder.to_text() << "\n" << plan.to_text();
+      return;
+    }
+  }
+}
+
+TEST(PlanTest, RandomPrograms) {
+  const char* given = std::getenv("UPSWEEP_PLAN_SEEDS");  // more of them: "1000 2000"
+  std::uint64_t first = 0, last = 280;
+  if (given != nullptr) std::sscanf(given, "%lu %lu", &first, &last);
+  for (std::uint64_t seed = first; seed < last && !HasFailure(); ++seed) test_random_program(seed);
+}
+
+// ------------------------------------------------------------------------------------------------------------ the machine
+
+/// The pairs of each list whose sum is large, and their number by event.
+struct Pairs {
+  explicit Pairs(const std::vector<std::int64_t>& sizes) : twin(static_cast<std::int64_t>(sizes.size())) {
+    Random random(7);
+    lists = twin.list(twin.builder.events(), sizes, ElementType::int64, 3);
+    const Value x = twin.column(small_numbers(ElementType::float64, twin.count(lists), random), lists);
+    const Domain pairs = twin.combinations(lists, 2, false);
+    sum = twin.map(Op::add, {twin.take(x, twin.source(pairs, 0)), twin.take(x, twin.source(pairs, 1))});
+    total = twin.reduce(Reduction::sum, sum, pairs);
+    twin.builder.output(sum), twin.builder.output(total);
+  }
+  void expect(const Result& result, const std::string& what) const {
+    expect_equal(result, 0, twin.elements(sum), what), expect_equal(result, 1, twin.elements(total), what);
+  }
+  Twin twin;
+  Domain lists;
+  Value sum, total;
+};
+
+TEST(PlanTest, BlocksWithManyCombinationsAreDivided) {
+  std::vector<std::int64_t> sizes(1030, 2);
+  for (std::size_t i = 100; i < 140; ++i) sizes[i] = 300;  // 44,850 pairs each: a block of more than 131,072
+  sizes[1029] = 1500;                                      // 1.1 million pairs of one event
+  const Pairs program(sizes);
+  const Plan plan = program.twin.builder.compile();
+  for (const int threads : {1, 2, 3}) {
+    for (int again = 0; again < 2; ++again) {
+      program.expect(plan.run(par.with_threads(threads), program.twin.columns, {}, 1030), "divided");
+    }
+  }
+}
+
+TEST(PlanTest, AnEventThatNeedsTooMuchMemoryIsAnError) {
+  std::vector<std::int64_t> sizes(10, 3);
+  sizes[6] = 3000;
+  const Pairs program(sizes);
+  const Plan plan = program.twin.builder.compile();
+  const auto run = [&](std::int64_t bytes) {
+    return plan.run(seq, program.twin.columns, {}, 10, {.worker_bytes = bytes});
+  };
+  try {
+    (void)run(std::int64_t{8} << 20);
+    FAIL() << "nothing thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::out_of_memory);
+    EXPECT_EQ(error.index(), 6);
+    EXPECT_SAYS(std::string(error.what()), "event 6");
+  }
+  program.expect(run(std::int64_t{1} << 28), "enough");
+}
+
+TEST(PlanTest, AListLongerThanAllBlocks) {
+  std::vector<std::int64_t> sizes(1025, 0);
+  sizes[1] = 100'000, sizes[1024] = 70'000;
+  Random random(9);
+  Twin twin(1025);
+  const Domain lists = twin.list(twin.builder.events(), sizes, ElementType::uint32, 1);
+  const Value x = twin.column(small_numbers(ElementType::float32, twin.count(lists), random), lists);
+  const Domain kept = twin.filter(lists, twin.map(Op::greater, {x, twin.constant(Scalar(0.0F))}));
+  const Value y = twin.take(x, twin.source(kept));
+  const Value sum = twin.reduce(Reduction::sum, y, kept), sorted = twin.take(y, twin.argsort(y, kept, false));
+  twin.builder.output(sum), twin.builder.output(sorted);
+  const Result result = twin.builder.compile().run(twin.columns, {}, 1025);
+  expect_equal(result, 0, twin.elements(sum), "sum"), expect_equal(result, 1, twin.elements(sorted), "sorted");
+}
+
+TEST(PlanTest, ParametersAreNotBaked) {
+  Builder builder;
+  const Value x = builder.column(0, ElementType::float64, builder.events());
+  const Value cut = builder.parameter(0, ElementType::float64);
+  const Value twice = builder.map(Op::multiply, {cut, builder.constant(Scalar(2.0))});
+  const Domain kept = builder.filter(builder.events(), builder.map(Op::greater, {x, twice}));
+  builder.output(builder.take(x, builder.source(kept)));
+  const Plan plan = builder.compile();
+  const std::vector<double> numbers{1, 5, 9, 3};
+  const Column column{numbers.data(), 4};
+  for (const double number : {0.5, 2.0, 4.0, 100.0, 0.5}) {
+    std::vector<double> expected;
+    for (const double n : numbers) {
+      if (n > 2 * number) expected.push_back(n);
+    }
+    const Scalar argument(number);
+    EXPECT_EQ(plan.run({&column, 1}, {&argument, 1}, 4).values<double>(0), expected);
+  }
+  const Scalar wrong(1);
+  EXPECT_SAYS(refusal([&] {
+                (void)plan.run({&column, 1}, {&wrong, 1}, 4);
+              }),
+              "parameter 0 is int32, but must be float64");
+  EXPECT_SAYS(refusal([&] { (void)plan.run({&column, 1}, {}, 4); }), "parameter 0 is missing");
+}
+
+TEST(PlanTest, ChecksNameTheFirstEvent) {
+  std::vector<std::int64_t> sizes(5000, 2);
+  Twin twin(5000);
+  const Domain lists = twin.list(twin.builder.events(), sizes, ElementType::int64, 0);
+  std::vector<double> numbers(10'000, 1.0), others(5000, 1.0);
+  numbers[2 * 3456 + 1] = -1, numbers[2 * 4000] = -1, others[3456] = -1, others[4999] = -1;
+  const Value x = twin.column(elements_of(numbers), lists), y = twin.column(elements_of(others), twin.builder.events());
+  const Value zero = twin.constant(Scalar(0.0));
+  const Value good = twin.map(Op::greater, {x, zero}), fine = twin.map(Op::greater, {y, zero});
+  twin.builder.output(x);
+  Builder& builder = twin.builder;
+  const auto failure = [&](std::int64_t events, int threads) {
+    return builder.compile().run(par.with_threads(threads), twin.columns, {}, events).failure();
+  };
+  builder.check(fine, 40);
+  ASSERT_TRUE(failure(5000, 2));
+  EXPECT_EQ(failure(5000, 2)->message, 40);
+  EXPECT_EQ(failure(5000, 2)->event, 3456);
+  builder.check(good, 7);
+  for (const int threads : {1, 2, 3}) {
+    EXPECT_EQ(failure(5000, threads)->message, 40);
+    EXPECT_EQ(failure(5000, threads)->event, 3456);
+  }
+  EXPECT_FALSE(failure(3456, 1));
+  const Plan plan = builder.compile();
+  const Result failed = plan.run(twin.columns, {}, 5000);
+  EXPECT_EQ(failed.size(0), 0);
+  EXPECT_EQ(plan.run(twin.columns, {}, 3456).size(0), 2 * 3456);
+}
+
+TEST(PlanTest, BadOffsetsAreErrors) {
+  Builder builder;
+  const Domain lists = builder.list(builder.events(), 0);
+  const Value x = builder.column(1, ElementType::float64, lists);
+  builder.output(x), builder.output_offsets(lists);
+  const Plan plan = builder.compile();
+  std::vector<std::int64_t> offsets(3001);
+  std::iota(offsets.begin(), offsets.end(), 0);
+  const std::vector<double> content(3000, 1.5);
+  const auto run = [&](std::int64_t elements) {
+    const Column columns[] = {{offsets.data(), 3001}, {content.data(), elements}};
+    (void)plan.run(columns, {}, 3000);
+  };
+  const auto expect = [&](std::int64_t elements, Code code, std::int64_t list) {
+    try {
+      run(elements);
+      FAIL() << "nothing thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      EXPECT_EQ(error.index(), list) << error.what();
+    }
+  };
+  run(3000);
+  expect(2500, Code::stop_past_end, 2500);
+  offsets[2000] = 2002;
+  expect(3000, Code::stop_before_start, 2000);
+  offsets[2000] = 2000, offsets[0] = -1;
+  expect(3000, Code::negative_start, 0);
+  offsets[0] = 0, offsets[1024] = 900;  // at the edge of a block
+  expect(3000, Code::stop_before_start, 1023);
+}
+
+TEST(PlanTest, ShortInputsAreErrors) {
+  Builder builder;
+  const Domain lists = builder.list(builder.events(), 2);
+  builder.output(builder.column(0, ElementType::int8, builder.events()));
+  builder.output(builder.column(3, ElementType::int8, lists));
+  const Plan plan = builder.compile();
+  EXPECT_EQ(std::vector<int>(plan.columns().begin(), plan.columns().end()), (std::vector{0, 2, 3}));
+  const std::int8_t content[10] = {};
+  const std::int64_t offsets[4] = {0, 1, 2, 3};
+  std::vector<Column> columns{{content, 3}, {}, {offsets, 4}, {content, 10}};
+  EXPECT_EQ(plan.run(columns, {}, 3).size(1), 3);
+  EXPECT_EQ(plan.run(columns, {}, 0).size(1), 0);
+  EXPECT_SAYS(refusal([&] { (void)plan.run(columns, {}, 4); }, Code::unequal_lengths), "column 0 has 3 elements");
+  columns[0].length = 10;
+  EXPECT_SAYS(refusal([&] { (void)plan.run(columns, {}, 4); }, Code::unequal_lengths), "column 2 has 4 elements");
+  EXPECT_SAYS(refusal([&] { (void)plan.run(columns, {}, -1); }), "number of events is -1");
+  columns[0].data = nullptr;
+  EXPECT_SAYS(refusal([&] { (void)plan.run(columns, {}, 3); }), "column 0 is null");
+  columns.resize(3);
+  EXPECT_SAYS(refusal([&] { (void)plan.run(columns, {}, 3); }), "needs 4 columns, not 3");
+  EXPECT_SAYS(refusal([&] { (void)plan.run(par.with_rung("x"), columns, {}, 3); }, Code::unknown_rung), "has no rungs");
+}
+
+TEST(PlanTest, RunsAtTheSameTime) {
+  const Pairs program(std::vector<std::int64_t>(4000, 4));
+  const Plan plan = program.twin.builder.compile();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10; ++i) program.expect(plan.run(program.twin.columns, {}, 4000), "at the same time");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(PlanTest, ResultsOutliveThePlan) {
+  const Pairs program(std::vector<std::int64_t>(2000, 3));
+  std::optional<Result> result;
+  {
+    const Plan plan = program.twin.builder.compile();
+    result = plan.run(program.twin.columns, {}, 2000);
+    const Result other = plan.run(program.twin.columns, {}, 5);
+    EXPECT_EQ(other.size(1), 5);
+  }
+  program.expect(*result, "kept");
+}
+
+TEST(PlanTest, ARunCanBeEnded) {
+  const Pairs program(std::vector<std::int64_t>(100'000, 2));
+  const Plan plan = program.twin.builder.compile();
+  std::atomic<int> calls{0};
+  const upsweep::detail::GoOn go_on = [&] { return ++calls < 3; };
+  EXPECT_EQ(refusal([&] { (void)plan.run(par, program.twin.columns, {}, 100'000, {}, go_on); }, Code::interrupted),
+            "interrupted");
+  EXPECT_GE(calls, 3);
+  program.expect(plan.run(program.twin.columns, {}, 100'000), "afterwards");
+}
+
+// ---------------------------------------------------------------------------------------------------------------- programs
+
+TEST(PlanTest, EqualNodesAreOne) {
+  Builder builder;
+  const Domain lists = builder.list(builder.events(), 0);
+  const Value x = builder.column(1, ElementType::float64, lists);
+  const Value one = builder.constant(Scalar(1.0)), same = builder.constant(Scalar(1.0));
+  EXPECT_EQ(one, same);
+  EXPECT_NE(one, builder.constant(Scalar(1)));
+  EXPECT_NE(one, builder.constant(Scalar(true)));
+  EXPECT_NE(builder.constant(Scalar(0.0)), builder.constant(Scalar(-0.0)));
+  const Value mask = builder.map(Op::greater, {x, one});
+  EXPECT_EQ(builder.filter(lists, mask), builder.filter(lists, builder.map(Op::greater, {x, same})));
+  EXPECT_NE(builder.combinations(lists, 2), builder.combinations(lists, 2, true));
+  // Local indices return to the positions that they are made of, also as int64 and after a mask.
+  const Domain pairs = builder.combinations(lists, 2);
+  const Value position = builder.source(pairs, 0), start = builder.take(builder.starts(lists), builder.parents(pairs));
+  const Value local = builder.convert(builder.map(Op::subtract, {position, start}), ElementType::int64);
+  const Domain kept = builder.filter(pairs, builder.map(Op::greater, {builder.take(x, position), one}));
+  const Value kept_local = builder.take(local, builder.source(kept));
+  const Value back = builder.map(Op::add, {builder.convert(kept_local, ElementType::int32),
+                                           builder.take(builder.starts(lists), builder.parents(kept))});
+  EXPECT_EQ(back, builder.take(position, builder.source(kept)));
+}
+
+TEST(PlanTest, OnlyChosenElementsAreComputed) {
+  Builder builder;
+  const Value x = builder.column(0, ElementType::float64, builder.events());
+  const Value root = builder.map(Op::sqrt, {x});
+  const Domain kept = builder.filter(builder.events(), builder.map(Op::greater, {x, builder.constant(Scalar(2.0))}));
+  builder.output(builder.take(root, builder.source(kept)));
+  const std::string text = builder.compile().to_text();
+  EXPECT_LT(text.find("take 64"), text.find("sqrt")) << text;
+  builder.output(root);  // now it is needed of all
+  const std::string both = builder.compile().to_text();
+  EXPECT_LT(both.find("sqrt"), both.find("take 64")) << both;
+}
+
+TEST(PlanTest, MalformedProgramsAreRefused) {
+  Builder builder;
+  const Domain events = builder.events(), a = builder.list(events, 0), b = builder.list(events, 1);
+  const Value x = builder.column(2, ElementType::float64, a), y = builder.column(3, ElementType::float64, b);
+  const Value i = builder.column(4, ElementType::int32, a), e = builder.column(5, ElementType::float64, events);
+  const Value one = builder.constant(Scalar(1.0));
+  const auto says = [&](auto call, const char* part) { EXPECT_SAYS(refusal(call), part); };
+  says([&] { (void)builder.map(Op::add, {x, y}); }, "are values over different domains; use take()");
+  says([&] { (void)builder.map(Op::add, {x, i}); }, "have different types; use convert()");
+  says([&] { (void)builder.map(Op::add, {x}); }, "map(add): needs 2 operands, not 1");
+  says([&] { (void)builder.map(Op::where, {x, x, x}); }, "the condition must be of type bool");
+  says([&] { (void)builder.map(Op::add, {x, static_cast<Value>(999)}); }, "value 999 is not a value of this builder");
+  says([&] { (void)builder.filter(static_cast<Domain>(-1), x); }, "domain -1 is not a domain of this builder");
+  says([&] { (void)builder.filter(a, x); }, "the mask must be of type bool");
+  says(
+      [&] {
+        (void)builder.filter(a, builder.map(Op::less, {y, one}));
+      },
+      "must be a value over 'd1 = list column 0 in d0'");
+  says([&] { (void)builder.take(x, x); }, "the index must be of type int32");
+  says([&] { (void)builder.product(a, builder.regular(a, 2), false); }, "have different parents");
+  says([&] { (void)builder.concatenation({}); }, "there are no lists");
+  says([&] { (void)builder.combinations(events, 2); }, "is not a domain of lists");
+  says([&] { (void)builder.combinations(a, 9); }, "k is 9, but must be 1 to 8");
+  says([&] { (void)builder.flatten(a); }, "values over it are flat already");
+  says([&] { (void)builder.reduce(Reduction::sum, y, a); }, "reduce(sum): x must be a value over");
+  says([&] { (void)builder.source(a); }, "does not stem from another domain");
+  says([&] { (void)builder.source(builder.combinations(a, 2), 2); }, "member 2 of");
+  says([&] { (void)builder.column(9, ElementType::int8, builder.combinations(a, 2)); },
+       "is not events, list or regular");
+  says([&] { (void)builder.list(events, 7, ElementType::int8); }, "offsets must be int32, uint32 or int64, not int8");
+  says([&] { (void)builder.list(events, -7); }, "column -7 is negative");
+  says([&] { (void)builder.lookup(7, ElementType::int8, x); }, "the index must be an integer");
+  says([&] { builder.output(one); }, "is a scalar; use fill()");
+  says([&] { builder.check(x, 0); }, "the mask must be of type bool");
+  says([&] { (void)builder.fill(x, a); }, "is not a scalar");
+  says([&] { (void)builder.concatenate(a, std::vector{x}); }, "is not a concatenation");
+  says(
+      [&] {
+        (void)builder.concatenate(builder.concatenation(std::vector{a, b}), std::vector{x});
+      },
+      "needs 2 values, not 1");
+  says([&] { builder.verify(); }, "the program has no output");
+  builder.output(e);
+  builder.verify();
+  (void)builder.column(5, ElementType::float32, events);
+  says([&] { builder.verify(); }, "column 5 is used as float64 over d0 and as float32 over d0");
+}
+
+TEST(PlanTest, NamesAreUnique) {
+  std::set<std::string_view> names;
+  for (int o = 0; o < kOps; ++o) {
+    const auto op = static_cast<Op>(o);
+    EXPECT_TRUE(names.insert(name(op)).second);
+    EXPECT_EQ(parse_op(name(op)), op);
+  }
+  for (int t = 0; t < kElementTypes; ++t) {
+    const auto type = static_cast<ElementType>(t);
+    EXPECT_EQ(parse_element_type(name(type)), type);
+  }
+  EXPECT_FALSE(parse_op("sum"));
+  EXPECT_EQ(parse_reduction("argmax"), Reduction::argmax);
+}
+
+TEST(PlanTest, AChainOfManyNodes) {
+  Builder builder;
+  Value x = builder.column(0, ElementType::float64, builder.events());
+  const Domain kept = builder.filter(builder.events(), builder.map(Op::less, {x, builder.constant(Scalar(2.0))}));
+  const Value one = builder.constant(Scalar(1.0));
+  for (int i = 0; i < 5000; ++i) x = builder.map(Op::add, {x, one});
+  builder.output(builder.take(x, builder.source(kept)));
+  const std::vector<double> numbers{1, 3, 0.5};
+  const Column column{numbers.data(), 3};
+  EXPECT_EQ(builder.compile().run({&column, 1}, {}, 3).values<double>(0), (std::vector<double>{5001, 5000.5}));
+  EXPECT_SAYS(refusal(
+                  [&] {
+                    for (int i = 0; i < 30'000; ++i) x = builder.map(Op::add, {x, one});
+                  },
+                  Code::unsupported),
+              "more than 20000 nodes");
+}
+
+}  // namespace
+}  // namespace upsweep::plan

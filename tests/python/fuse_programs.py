@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/fuse_programs.py: random analyses for the tests of upsweep.awkward.fuse, and events for them.
+"""A program is a list of integers, which hypothesis can shrink. Each one adds an array to those that there are."""
+
+import awkward as ak
+import numpy as np
+
+contents = ak.contents
+
+
+def lists(counts, content):
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    return contents.ListOffsetArray(ak.index.Index64(offsets.astype(np.int64)), content)
+
+
+def particles(random, counts):
+    n = int(counts.sum())
+    weight = random.normal(0, 2, n)
+    weight[random.random(n) < 0.1] = np.nan
+    columns = {
+        "pt": 10 + random.exponential(30, n),
+        "eta": random.normal(0, 1.5, n).astype(np.float32),
+        "w": weight,
+        "n": random.integers(-3, 4, n).astype(np.int32),
+        "k": random.integers(0, 200, n).astype(np.uint8),
+        "flag": random.random(n) < 0.5,
+    }
+    return lists(counts, contents.RecordArray([contents.NumpyArray(x) for x in columns.values()], list(columns)))
+
+
+def made_events(count, seed=0):
+    random = np.random.default_rng(seed)
+    missing = random.random(count) < 0.3
+    of_lists = random.poisson(2, count)
+    inner = random.poisson(1.5, int(of_lists.sum()))
+    elements = int(of_lists.sum())
+    return {
+        "jets": ak.Array(particles(random, random.poisson(2.5, count))),
+        "muons": ak.Array(particles(random, random.poisson(1.2, count) * (random.random(count) < 0.8))),
+        "met": ak.Array({"pt": random.exponential(30, count), "phi": random.uniform(-3, 3, count).astype(np.float32)}),
+        "id": ak.Array(random.integers(-5, 6, count)),
+        "opt": ak.Array(
+            contents.ByteMaskedArray(
+                ak.index.Index8(missing.view(np.int8)), contents.NumpyArray(random.normal(0, 9, count)), False
+            )
+        ),
+        "nested": ak.Array(lists(of_lists, lists(inner, contents.NumpyArray(random.normal(0, 5, int(inner.sum())))))),
+        "optlist": ak.Array(
+            lists(
+                of_lists,
+                contents.IndexedOptionArray(
+                    ak.index.Index64(np.where(random.random(elements) < 0.3, -1, np.arange(elements))),
+                    contents.NumpyArray(random.integers(-9, 9, elements)),
+                ),
+            )
+        ),
+    }
+
+
+# Other layouts of the same arrays.
+def as_list_array(x):
+    layout = x.layout
+    if not layout.is_list:
+        return x
+    return ak.Array(contents.ListArray(layout.starts, layout.stops, layout.content))
+
+
+def indexed(x):
+    order = ak.index.Index64(np.arange(len(x) - 1, -1, -1))
+    back = ak.Array(contents.IndexedArray.simplified(order, x.layout))
+    return ak.Array(contents.IndexedArray.simplified(order, ak.to_packed(back).layout))
+
+
+def sliced(x):
+    return ak.concatenate([x[:1], x, x[:1]])[1:-1] if len(x) else x
+
+
+def small_offsets(x):
+    layout = x.layout
+    if not isinstance(layout, contents.ListOffsetArray):
+        return x
+    return ak.Array(contents.ListOffsetArray(ak.index.Index32(layout.offsets.data.astype(np.int32)), layout.content))
+
+
+def filtered(x):
+    twice = ak.concatenate([x, x])
+    return twice[np.arange(len(twice)) >= len(x)]
+
+
+LAYOUTS = [lambda x: x, as_list_array, indexed, sliced, small_offsets, filtered]
+
+BINARY = [np.add, np.subtract, np.multiply, np.maximum, np.minimum, np.true_divide, np.floor_divide, np.remainder, np.hypot,
+          np.arctan2, np.copysign, np.fmod, np.fmax]  # fmt: skip
+UNARY = [np.sin, np.cos, np.abs, lambda x: np.sqrt(np.abs(x)), lambda x: np.exp(-np.abs(x)), np.floor, np.negative, np.sign,
+         np.square, lambda x: x * 2, lambda x: 1 - x, lambda x: x / 3, lambda x: x**2, lambda x: np.log1p(np.abs(x)), np.tanh,
+         lambda x: x + np.float32(0.5), lambda x: x // 2, lambda x: x % 3, np.arcsinh, ak.nan_to_num]  # fmt: skip
+COMPARE = [np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal]
+REDUCE = [ak.sum, ak.min, ak.max, ak.count, ak.mean, ak.any, ak.all, ak.argmin, ak.argmax, ak.count_nonzero, ak.prod]
+STEPS = 36
+
+
+class Interpreter:
+    """The arrays of a program by kind. A group is arrays with the same lists."""
+
+    def __init__(self, events):
+        self.group = 0
+        self.records = []  # (records in lists, group)
+        self.jagged = []  # (numbers in lists, group)
+        self.masks = []  # (booleans in lists, group)
+        self.flat = [events["met"].pt, events["met"].phi, events["id"], events["opt"]]
+        self.flags = []
+        self.nested = [events["nested"]]
+        self.results = []
+        for name in ("jets", "muons"):
+            self.add_records(events[name])
+        self.jagged.append((events["optlist"], self.new_group()))
+
+    def new_group(self):
+        self.group += 1
+        return self.group
+
+    def add_records(self, x):
+        group = self.new_group()
+        self.records.append((x, group))
+        self.jagged += [(x.pt, group), (x.n, group)]
+        self.masks.append((x.flag, group))
+
+    def of_group(self, pool, group, which):
+        alike = [x for x, of in pool if of == group]
+        return alike[which % len(alike)] if alike else None
+
+    def step(self, code):
+        step, a, b = code % STEPS, code // STEPS % 16, code // (STEPS * 16)
+        records, group_of_records = self.records[a % len(self.records)]
+        x, group = self.jagged[(a + b) % len(self.jagged)]
+        y = self.of_group(self.jagged, group, b)
+        z = self.flat[a % len(self.flat)]
+        m, group_of_mask = self.masks[a % len(self.masks)]
+        if step == 0:
+            self.jagged.append((records[["pt", "eta", "w", "n", "k"][b % 5]], group_of_records))
+        elif step == 1:
+            self.jagged.append((BINARY[a % len(BINARY)](x, y), group))
+        elif step == 2:
+            self.jagged.append((UNARY[b % len(UNARY)](x), group))
+        elif step == 3:
+            self.masks.append((COMPARE[a % 6](x, [0, 1.5, y, 20][b % 4]), group))
+        elif step == 4:
+            n = self.of_group(self.masks, group_of_mask, b)
+            self.masks.append(([m & n, m | n, ~m, m ^ n, np.logical_and(m, n)][b % 5], group_of_mask))
+        elif step == 5:
+            mask = self.of_group(self.masks, group_of_records, b)
+            if mask is not None and len(self.records) < 6:
+                self.add_records(records[mask])
+        elif step == 6:
+            mask = self.of_group(self.masks, group, b)
+            if mask is not None:
+                self.jagged.append((x[mask], self.new_group()))
+        elif step == 7:
+            p, q = ak.unzip(ak.combinations(records, 2, replacement=b % 3 == 0))
+            new = self.new_group()
+            self.jagged.append((p.pt + q.eta, new))
+            self.masks.append((p.flag | q.flag, new))
+        elif step == 8:
+            t = ak.combinations(self.records[a % 2][0], 3, fields=["a", "b", "c"])
+            self.jagged.append((t.a.pt * t.b.w - t.c.n, self.new_group()))
+        elif step == 9:
+            p, q = ak.unzip(ak.cartesian([self.records[a % 2][0], self.records[b % 2][0]], nested=True))
+            self.masks.append((ak.any(np.abs(p.eta - q.eta) < 0.5, axis=2), self.records[a % 2][1]))
+        elif step == 10:
+            pairs = ak.cartesian({"p": x, "q": self.records[b % 2][0]})
+            self.jagged.append((pairs.p * pairs.q.pt, self.new_group()))
+        elif step == 11:
+            self.flat.append(REDUCE[b % len(REDUCE)](x, axis=[1, -1][a % 2]))
+        elif step == 12:
+            index = [ak.argmin, ak.argmax][b % 2](records.pt, axis=1, keepdims=True)
+            self.flat.append(ak.firsts(records[index].eta))
+        elif step == 13:
+            self.jagged.append((BINARY[b % len(BINARY)](x, z), group))
+        elif step == 14:
+            self.flat.append(BINARY[b % len(BINARY)](z, self.flat[b % len(self.flat)]))
+        elif step == 15:
+            self.flat.append(UNARY[b % len(UNARY)](z))
+        elif step == 16:
+            self.flags.append(ak.fill_none(COMPARE[b % 6](z, [0, 1.5, 20][b % 3]), False))
+        elif step == 17 and self.flags:
+            self.filter_events(self.flags[a % len(self.flags)])
+        elif step == 18:
+            self.flat.append([ak.fill_none(z, 0), ak.fill_none(z, 1.5), ak.is_none(z)][b % 3])
+        elif step == 19:
+            mask = self.of_group(self.masks, group, b)
+            if mask is not None:
+                self.jagged.append((ak.where(mask, x, [y, 0, 2.5][a % 3]), group))
+        elif step == 20:
+            if b % 2:
+                self.jagged.append((ak.sort(records.pt, ascending=a % 2 == 0), group_of_records))
+            else:
+                order = ak.argsort(records.w, ascending=a % 2 == 0)
+                self.jagged.append((records[order].pt, self.new_group()))
+        elif step == 21:
+            self.jagged.append(
+                (x[:, [slice(2), slice(1, None), slice(-2, None), slice(1, -1), slice(0)][b % 5]], self.new_group())
+            )
+        elif step == 22:
+            self.jagged.append((ak.pad_none(ak.to_packed(x), b % 4), self.new_group()))
+        elif step == 23:
+            mask = self.of_group(self.masks, group, b)
+            if mask is not None:
+                self.jagged.append((ak.mask(x, mask, valid_when=a % 2 == 0), group))
+        elif step == 24:
+            self.flat.append(ak.firsts(x))
+        elif step == 25:
+            other, _ = self.jagged[b % len(self.jagged)]
+            self.jagged.append((ak.concatenate([x, other], axis=1), self.new_group()))
+        elif step == 26:
+            self.flat.append([ak.num(x), ak.num(records, axis=1), ak.count(x, axis=1)][b % 3])
+        elif step == 27:
+            self.results.append(ak.flatten(x, axis=[1, None][b % 2]))
+        elif step == 28:
+            self.jagged.append(([ak.ones_like(x), ak.zeros_like(x), ak.full_like(x, 3), ak.local_index(x)][b % 4], group))
+        elif step == 29:
+            self.jagged.append((ak.values_astype(x, [np.float32, np.float64, np.int64][b % 3] if a % 2 else np.float64), group))
+        elif step == 30:
+            self.results.append(ak.zip({"x": x, "y": y, "z": z}))
+        elif step == 31:
+            changed = ak.with_field(records, [records.pt * 2, z, 1][b % 3], ["pt", "new"][a % 2])
+            self.results.append(changed[["pt", "eta"]])
+        elif step == 32:
+            self.jagged.append((ak.drop_none(x, axis=1), self.new_group()))
+        elif step == 33:
+            nested = self.nested[a % len(self.nested)]
+            made = [nested * 2, nested + z, nested[nested > 0], ak.sort(nested, axis=2)][b % 4]
+            self.nested.append(made)
+        elif step == 34:
+            nested = self.nested[a % len(self.nested)]
+            made = [ak.sum(nested, axis=2), ak.num(nested, axis=2), ak.flatten(nested, axis=2), ak.max(nested, axis=-1)][b % 4]
+            self.jagged.append((made, self.new_group()))
+        elif step == 35:
+            kept = x[ak.num(x) > 0]
+            self.results.append(
+                [kept[:, 0], kept[:, -1], ak.singletons(ak.firsts(x)), x - ak.max(x, axis=1, keepdims=True)][b % 4]
+            )
+
+    def filter_events(self, mask):
+        self.records = [(x[mask], group) for x, group in self.records]
+        self.jagged = [(x[mask], group) for x, group in self.jagged]
+        self.masks = [(x[mask], group) for x, group in self.masks]
+        self.flat = [x[mask] for x in self.flat]
+        self.flags = []
+        self.nested = [x[mask] for x in self.nested]
+
+    def outputs(self):
+        last = [pool[-1][0] for pool in (self.jagged, self.masks)]
+        return {"results": self.results[-2:], "last": last, "flat": tuple(self.flat[-2:]), "records": self.records[-1][0],
+                "nested": self.nested[-1]}  # fmt: skip
+
+
+def interpret(program, events):
+    state = Interpreter(events)
+    for code in program:
+        state.step(code)
+    return state.outputs()
+
+
+def equal(x, y, rtol):
+    """Whether two layouts of one type have the same elements."""
+    x, y = (z.project() if z.is_indexed and not z.is_option else z for z in (x, y))
+    if x.length != y.length or x.parameters != y.parameters:
+        return False
+    if x.is_option:
+        masks = [z.mask_as_bool(valid_when=True) for z in (x, y)]
+        return np.array_equal(*masks) and equal(*(z.project() for z in (x, y)), rtol)
+    if x.is_record:
+        return all(equal(x.content(i), y.content(i), rtol) for i in range(len(x.contents)))
+    if x.is_list:
+        x, y = (z.to_ListOffsetArray64(True) for z in (x, y))
+        return np.array_equal(x.offsets.data, y.offsets.data) and equal(*(z.content[: z.offsets[-1]] for z in (x, y)), rtol)
+    if x.is_union:
+        return x.to_list() == y.to_list()
+    if x.dtype.kind in "biu":
+        return np.array_equal(x.data, y.data)
+    return np.allclose(x.data, y.data, rtol=max(rtol, 1e-5) if x.dtype == np.float32 and rtol else rtol, atol=0, equal_nan=True)
+
+
+def differences(expected, got, path="", rtol=1e-9):
+    """What differs between two trees of arrays."""
+    if isinstance(expected, dict):
+        assert list(expected) == list(got)
+        return [each for name in expected for each in differences(expected[name], got[name], f"{path}.{name}", rtol)]
+    if isinstance(expected, list | tuple):
+        assert type(expected) is type(got) and len(expected) == len(got)
+        return [each for i in range(len(got)) for each in differences(expected[i], got[i], f"{path}[{i}]", rtol)]
+    if not isinstance(expected, ak.Array):
+        alike = type(expected) is type(got) and np.array_equal(
+            expected, got, equal_nan=isinstance(expected, float | np.floating)
+        )
+        return [] if alike else [f"{path}: {expected}, not {got}"]
+    if str(expected.type) != str(got.type):
+        return [f"{path}: {expected.type}, not {got.type}"]
+    if not equal(expected.layout, got.layout, rtol):
+        return [f"{path}: {expected.to_list()}\nnot {got.to_list()}"]
+    return []

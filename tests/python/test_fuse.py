@@ -1,0 +1,624 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_fuse.py: functions that upsweep.awkward.fuse runs in one pass return what Awkward returns: the queries of
+# bench/adl.py, random programs, and functions that cannot be fused. UPSWEEP_FUSE_PROGRAMS is the number of random programs.
+import concurrent.futures
+import dataclasses
+import importlib.util
+import os
+import random
+import sys
+import threading
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ak = pytest.importorskip("awkward")
+
+import fuse_programs
+import plan_in_numpy
+import upsweep.awkward
+from fuse_programs import differences, made_events
+from upsweep.awkward._fuse import Fused, calls
+
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+contents = ak.contents
+
+
+def queries():
+    """bench/adl.py, without the module for GPUs that it imports."""
+    spec = importlib.util.spec_from_file_location("adl", BENCH / "adl.py")
+    module = importlib.util.module_from_spec(spec)
+    theirs = sys.modules.get("gpu_times")
+    sys.modules["gpu_times"] = types.ModuleType("gpu_times")
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules["gpu_times"]
+        if theirs is not None:
+            sys.modules["gpu_times"] = theirs
+    return module
+
+
+adl = queries()
+
+
+@pytest.fixture(params=["plan", "numpy"])
+def fuse(request):
+    """upsweep.awkward.fuse, and the same with plans that NumPy executes."""
+    if request.param == "plan":
+        return upsweep.awkward.fuse
+    return lambda function: Fused(function, None, plan_in_numpy.Builder)
+
+
+@pytest.fixture
+def jets():
+    return made_events(60)["jets"]
+
+
+def result_of(function, *args, **kwargs):
+    """What a call returns, or the error that it raises."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001
+        return error
+
+
+def check(fuse, function, *args, reason=None, **kwargs):
+    """Compares a fused function with the function. `reason`: a part of why it runs in Awkward as a whole."""
+    fused = fuse(function)
+    expected = result_of(function, *args, **kwargs)
+    for _ in range(2):  # the first call records
+        got = result_of(fused, *args, **kwargs)
+        if isinstance(expected, Exception):
+            assert type(got) is type(expected)
+            assert str(got) == str(expected)
+        else:
+            assert not differences(expected, got)
+        if reason is None:
+            assert fused.reason is None
+        else:
+            assert reason in fused.reason
+    return fused
+
+
+def stages_of(fused):
+    """The stages of all recordings, in order."""
+    found = []
+
+    def over(stages):
+        for stage in stages.values():
+            found.append(stage)
+            over(stage.next)
+
+    for program, _ in fused._entries.values():
+        over(program.stages)
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------------- ADL queries
+
+FUSED_QUERIES = [query for query, _ in adl.QUERIES]
+
+
+def reason_of(query):
+    return "faster than Awkward" if query in (adl.met, adl.jet_pt) else None  # views and copies
+
+
+@pytest.mark.parametrize("query", FUSED_QUERIES)
+@pytest.mark.parametrize("count", [0, 1, 5, 1000, 3000])
+def test_adl_queries(query, count, fuse):
+    events = adl.made_events(count)
+    fused = check(fuse, query, events, reason=reason_of(query))
+    (stage,) = stages_of(fused)
+    assert stage.plan is None or not stage.calls
+
+
+@pytest.mark.parametrize("query", FUSED_QUERIES)
+@pytest.mark.parametrize("layout", fuse_programs.LAYOUTS)
+def test_adl_queries_of_other_layouts(query, layout, fuse):
+    events = {name: layout(array) for name, array in adl.made_events(300).items()}
+    if isinstance(result_of(query, events), KeyError):
+        pytest.skip("Awkward lacks a kernel for offsets of int32")
+    check(fuse, query, events, reason=reason_of(query))
+
+
+@pytest.mark.parametrize("query", FUSED_QUERIES)
+def test_adl_queries_of_a_part_of_the_events(query, fuse):
+    whole = adl.made_events(2000)
+    fused = fuse(query)
+    for first, last in [(0, 700), (700, 701), (701, 1990), (1990, 1990)]:
+        events = {name: array[first:last] for name, array in whole.items()}
+        assert not differences(query(events), fused(events))
+    assert len(fused._entries) == 1
+
+
+# ------------------------------------------------------------------------------------------------------- random programs
+
+PROGRAMS = int(os.environ.get("UPSWEEP_FUSE_PROGRAMS", "40"))
+PER_TEST = 20
+
+
+@pytest.mark.parametrize("first", range(0, PROGRAMS, PER_TEST))
+def test_random_programs(first, fuse):
+    for seed in range(first, min(first + PER_TEST, PROGRAMS)):
+        numbers = random.Random(seed)
+        program = [numbers.randrange(fuse_programs.STEPS * 256) for _ in range(numbers.randint(1, 12))]
+        layout = numbers.choice(fuse_programs.LAYOUTS)
+        count = numbers.choice([0, 1, 2, 40, 40, 40, 40, 1500 if seed % 10 == 0 else 40])
+        events = {name: layout(array) for name, array in made_events(count, seed).items()}
+
+        def analysis(events, program=program):
+            return fuse_programs.interpret(program, events)
+
+        with np.errstate(all="ignore"):
+            expected = result_of(analysis, events)
+            if isinstance(expected, Exception):  # Awkward lacks kernels for offsets of int32
+                assert isinstance(expected, KeyError), (seed, program, expected)
+                continue
+            fused = fuse(analysis)
+            got = fused(events)
+        assert fused.reason in (None, "no call for which a plan is faster than Awkward"), (seed, program, fused.reason)
+        assert not differences(expected, got, rtol=1e-9), (seed, program)
+
+
+# ----------------------------------------------------------------------------------------- what cannot be recorded
+
+
+def length(x):
+    return x.pt * len(x)
+
+
+def loop(x):
+    return [float(ak.sum(each.pt)) for each in x]
+
+
+def condition(x):
+    if ak.any(x.pt > 1e9):
+        return x.pt
+    return x.eta + 1
+
+
+def caught(x):
+    try:
+        if len(x) > 3:
+            return x.pt * 2
+    except TypeError:
+        pass
+    return x.pt
+
+
+def to_numpy(x):
+    return x.pt + np.asarray(ak.flatten(x.pt))[0]
+
+
+def to_python(x):
+    return x.pt * x.pt.to_list()[0][0] if x.pt.to_list()[0] else x.pt + 1
+
+
+def layout_of(x):
+    return x.pt + x.layout.length
+
+
+def in_text(x):
+    return {f"{x.pt}": x.pt * 2}
+
+
+def element(x):
+    return x.pt * x.pt[0, 0]
+
+
+def own_array(x):
+    return x.pt * ak.Array([1.0] * 60)
+
+
+def reduced_with_numpy(x):
+    return np.add.reduce([ak.num(x), ak.num(x)])
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (length, "length"),
+        (loop, "iterated"),
+        (condition, "truth"),
+        (caught, "length"),
+        (to_numpy, "another library's"),
+        (to_python, "Python objects"),
+        (layout_of, "layout"),
+        (in_text, "printed"),
+        (own_array, "not an argument"),
+        (reduced_with_numpy, "another library's"),
+    ],
+)
+def test_functions_that_depend_on_data(function, reason, fuse, jets):
+    jets = jets[ak.num(jets) > 0][:60]
+    if function is own_array:
+        jets = ak.concatenate([jets, jets])[:60]
+    check(fuse, function, jets, reason=reason)
+
+
+def test_elements_by_number(fuse, jets):
+    result = result_of(fuse(element), jets[ak.num(jets) > 0])
+    assert not differences(element(jets[ak.num(jets) > 0]), result)
+
+
+def test_errors_are_awkwards(fuse, jets):
+    check(fuse, lambda x: x.missing, jets, reason="missing")
+    check(fuse, lambda x: x.pt[:, 20], jets, reason="index is out of range")
+    check(fuse, lambda x, y: x.pt + y.pt, jets, made_events(60, 1)["jets"], reason="broadcast")
+    check(fuse, lambda x, y: x.pt[y], jets, ak.Array([[7]] * 60), reason="index is out of range")
+    check(fuse, lambda x, y: x.pt[y.pt > 1], jets, made_events(60, 1)["jets"], reason="mask of other lists")
+    check(fuse, lambda x, y: x.pt + y.pt, jets, made_events(61)["jets"], reason="ValueError")
+
+
+def test_a_check_that_holds(fuse, jets):
+    index = ak.local_index(jets.pt)[:, ::-1]
+    check(fuse, lambda x, y: x.pt[y] + x.eta, jets, index)
+    check(fuse, lambda x, y: x.pt[-1 - y] * 2, jets, ak.local_index(jets.pt))
+    same = ak.Array(contents.ListOffsetArray(ak.index.Index64(np.array(jets.layout.offsets.data)), jets.pt.layout.content))
+    check(fuse, lambda x, y: x.pt * y, jets, same)
+
+
+def test_unknown_functions_are_executed_by_awkward(fuse, jets):
+    def analysis(x):
+        runs = ak.run_lengths(ak.flatten(x.n * 2))  # plans have none
+        return x.pt * ak.max(runs, axis=None), ak.sum(x.pt, axis=None), runs + 1
+
+    fused = check(fuse, analysis, jets)
+    assert len(stages_of(fused)) > 1
+    assert any("run_lengths" in reason for stage in stages_of(fused) for reason in stage.reasons.values())
+
+
+def test_every_fill_value_and_slice_of_events(fuse, jets):
+    check(fuse, lambda x: (x.pt * 2)[3:10] + 1, jets)
+    check(fuse, lambda x: x.pt[:, :2] * 2, jets)
+    check(fuse, lambda x: x.pt[..., :2] * 2, jets)
+    check(fuse, lambda x: x.pt[:, np.newaxis] * 2, jets)
+
+
+# -------------------------------------------------------------------------------------------------------------- numbers
+
+
+def test_numbers_are_parameters(fuse, jets):
+    def analysis(x, least, factor=2):
+        return x.pt[x.pt > least * 2] * factor
+
+    fused = check(fuse, analysis, jets, 7.5)
+    for least, factor in [(0.0, 1), (10.0, 3), (1e9, 3), (float("nan"), -1), (float("inf"), 0)]:
+        assert not differences(analysis(jets, least, factor), fused(jets, least, factor))
+    assert len(fused._entries) == 2  # with factor and without
+
+
+def test_types_of_numbers(fuse):
+    events = made_events(50)
+    numbers = [3, -1, 2.5, True, np.float32(1.5), np.int8(3), np.uint64(7), np.float64(0.1)]
+
+    def analysis(x, number):
+        return [
+            x.pt * number,
+            x.eta + number,
+            x.n - number,
+            x.k * number,
+            number / x.pt,
+            x.n > number,
+            ak.where(x.flag, x.eta, number),
+        ]
+
+    for number in numbers:
+        expected = result_of(analysis, events["jets"], number)
+        got = result_of(fuse(analysis), events["jets"], number)
+        if isinstance(expected, Exception):
+            assert type(got) is type(expected)
+        else:
+            assert not differences(expected, got), number
+
+
+def test_numbers_that_do_not_fit(fuse, jets):
+    check(fuse, lambda x, number: x.k + number, jets, 300, reason="")
+    fused = fuse(lambda x, number: x.k + number)
+    assert not differences(jets.k + 3, fused(jets, 3))
+    with pytest.raises(OverflowError):
+        fused(jets, 300)
+    assert not differences(jets.k + 4, fused(jets, 4))
+
+
+def test_numbers_that_the_function_looks_at(fuse, jets):
+    def analysis(x, number):
+        return x.pt * number if number > 3 else x.pt[:, : int(number)] - number
+
+    fused = fuse(analysis)
+    for number in (1.5, 5.0, 1.0, 4.0, 1.5):
+        assert not differences(analysis(jets, number), fused(jets, number))
+        assert fused.reason is None
+
+
+def test_flags_and_keywords(fuse, jets):
+    def analysis(x, *, cut=3, heavy=True, names=("pt", "eta")):
+        return {name: x[name] * cut for name in names} if heavy else [x.pt + 1, None, "text"]
+
+    for keywords in ({}, {"heavy": False}, {"cut": 4, "names": ("n",)}, {"names": ["n", "k"]}):
+        check(fuse, analysis, jets, **keywords)
+
+
+def test_globals_and_closures_may_change(fuse, jets):
+    cut = 1.0
+    settings = {"factor": 2}
+
+    @dataclasses.dataclass
+    class Config:
+        shift: float = 1.0
+
+    config = Config()
+
+    def helper(x):
+        return x * settings["factor"] + config.shift
+
+    def analysis(x):
+        return helper(x.pt[x.pt > cut])
+
+    fused = fuse(analysis)
+    for change in (lambda: None, lambda: settings.update(factor=5), lambda: setattr(config, "shift", 7.0)):
+        change()
+        assert not differences(analysis(jets), fused(jets))
+        assert fused.reason is None
+    cut = 30.0
+    assert not differences(analysis(jets), fused(jets))
+
+
+class Selection:
+    def __init__(self, cut):
+        self.cut = cut
+
+    def run(self, x):
+        return x.pt[x.pt > self.cut]
+
+
+def test_methods(fuse, jets):
+    selection = Selection(20)
+    fused = fuse(Selection.run)
+    assert not differences(selection.run(jets), fused(selection, jets))
+    selection.cut = 40
+    assert not differences(selection.run(jets), fused(selection, jets))
+    assert fused.reason is None
+    bound = fuse(selection.run)
+    assert not differences(selection.run(jets), bound(jets))
+    assert bound.reason is None
+
+
+# --------------------------------------------------------------------------------------------------------- side effects
+
+counter = 0
+
+
+def test_side_effects(fuse, jets):
+    global counter
+    counter = 0
+    seen = []
+
+    def appends(x):
+        seen.append(1)
+        return x.pt + 1
+
+    def counts(x):
+        global counter
+        counter += 1
+        return x.pt + counter
+
+    fused = check(fuse, appends, jets, reason="changes seen")
+    assert len(seen) == 3
+    fused = fuse(counts)
+    for expected in (1, 2, 3):
+        assert not differences(jets.pt + expected, fused(jets))
+    generator = np.random.default_rng(5)
+    fused = fuse(lambda x: x.pt * generator.normal())
+    other = np.random.default_rng(5)
+    for _ in range(3):
+        assert not differences(jets.pt * other.normal(), fused(jets))
+
+
+def test_fields_that_the_function_sets(fuse, jets):
+    def of_argument(x):
+        x["twice"] = x.pt * 2
+        x["one"] = 1
+        del x["n"]
+        return x, x.twice + 1
+
+    def of_its_own(x):
+        y = x[x.pt > 20]
+        y["twice"] = y.pt * 2
+        y["pt"] = y.twice - y.eta
+        return y
+
+    theirs, ours = ak.Array(jets), ak.Array(jets)
+    expected = of_argument(theirs)
+    fused = fuse(of_argument)
+    got = fused(ours)
+    assert fused.reason is None
+    assert got[0] is ours
+    assert not differences([theirs, *expected], [ours, *got])
+    check(fuse, of_its_own, jets)
+
+    def of_dict(events):
+        events["new"] = events["jets"].pt * 2
+        return events["new"] + 1
+
+    theirs, ours = {"jets": jets}, {"jets": jets}
+    assert not differences(of_dict(theirs), fuse(of_dict)(ours))
+    assert not differences(theirs, ours)
+
+
+def test_the_same_array_twice(fuse, jets):
+    def analysis(x, y):
+        return x is y, x.pt + y.pt
+
+    check(fuse, analysis, jets, jets)
+    check(fuse, analysis, jets, jets[:])
+
+
+# ------------------------------------------------------------------------------------------------------ kinds of arrays
+
+
+@pytest.mark.parametrize("dtype", sorted(calls.TYPES))
+def test_types_of_columns(dtype, fuse):
+    random = np.random.default_rng(2)
+    counts = random.poisson(2, 50)
+    values = random.integers(0 if np.dtype(dtype).kind in "bu" else -9, 9, int(counts.sum())).astype(dtype)
+    x = ak.Array(fuse_programs.lists(counts, contents.NumpyArray(values)))
+
+    def analysis(x):
+        made = [ak.sum(x, axis=1), ak.prod(x, axis=1), x == x * 1, x > 1, ak.count(x, axis=1), ak.any(x, axis=1), ak.mean(x if dtype != "bool" else x + 1, axis=1),
+                ak.max(x, axis=1), ak.argmin(x, axis=1), x * 2, x / 2, ak.values_astype(x, np.float64) + 1, -x if dtype != "bool" else ~x,
+                ak.concatenate([x, x], axis=1), ak.where(x > 1, x, x), ak.firsts(x), ak.fill_none(ak.firsts(x), 0), ak.sort(x if dtype != "bool" else x + 1),
+                ak.to_packed(x) + x, abs(x)]  # fmt: skip
+        return made
+
+    check(fuse, analysis, x)
+
+
+def test_missing_values(fuse):
+    events = made_events(80)
+
+    def analysis(events):
+        x, opt, jets = events["optlist"], events["opt"], events["jets"]
+        pt = jets.pt
+        masked = pt.mask[pt > 30]
+        return [ak.sum(x, axis=1), ak.max(x, axis=1), x + 1, ak.fill_none(x, 0), ak.is_none(x, axis=1), opt * 2, ak.fill_none(opt, 1),
+                ak.drop_none(opt) + 1, masked, ak.argmax(masked, axis=1), ak.count(masked, axis=1), ak.flatten(masked) * 2,
+                ak.mask(jets, opt > 0).pt * 2, jets[masked > 40].pt, ak.num(ak.mask(jets, ak.fill_none(opt, 0) > 0)) + 1,
+                ak.singletons(opt) * 2, ak.pad_none(jets, 2).eta + 1, ak.firsts(ak.mask(jets, jets.flag)).pt]  # fmt: skip
+
+    fused = check(fuse, analysis, events)
+    assert stages_of(fused)
+    assert not any(stage.reasons for stage in stages_of(fused))
+
+
+def test_strings_and_unions_pass_through(fuse, jets):
+    names = ak.Array(["ab" * (i % 3) for i in range(60)])
+    union = ak.Array([1, "x"] * 30)
+
+    def analysis(x, names, union):
+        return ak.zip({"pt": x.pt * 2, "eta": x.eta}), names, union, names[ak.num(x) > 1]
+
+    check(fuse, analysis, jets, names, union)
+
+
+def test_behaviors(fuse):
+    class Point(ak.Record):
+        pass
+
+    class Points(ak.Array):
+        @property
+        def norm(self):
+            return np.sqrt(self.x**2 + self.y**2)
+
+        def shifted(self, by):
+            return ak.zip({"x": self.x + by, "y": self.y + by}, with_name="point", behavior=self.behavior)
+
+    def add(a, b):
+        return ak.zip({"x": a.x + b.x, "y": a.y + b.y}, with_name="point", behavior=a.behavior)
+
+    behavior = {"point": Point, ("*", "point"): Points, (np.add, "point", "point"): add}
+    random = np.random.default_rng(0)
+    counts = random.poisson(3, 50)
+    fields = [contents.NumpyArray(random.normal(0, 1, int(counts.sum()))) for _ in range(2)]
+    layout = fuse_programs.lists(counts, contents.RecordArray(fields, ["x", "y"], parameters={"__record__": "point"}))
+    points = ak.Array(layout, behavior=behavior)
+
+    def analysis(points):
+        a, b = ak.unzip(ak.combinations(points, 2))
+        both = a + b
+        return both.norm, both[both.norm > 1].shifted(2.0).x, points.shifted(1)
+
+    fused = check(fuse, analysis, points)
+    assert type(fused(points)[2]) is type(points)
+    assert not any(stage.calls for stage in stages_of(fused))
+
+
+def test_transformations(fuse, jets):
+    def of_numbers(layouts, **kwargs):
+        if all(x.is_numpy for x in layouts):
+            x, y = (layout.data for layout in layouts)
+            return contents.NumpyArray(np.sqrt(x * x + y) / 2), contents.NumpyArray(x > y)
+
+    def of_lists(layout, **kwargs):
+        return layout.content[:0] if layout.is_list and layout.content.is_numpy else None
+
+    def analysis(x, y):
+        return ak.transform(of_numbers, x.pt, y), ak.transform(of_numbers, x.eta * 2, x.n)
+
+    fused = check(fuse, analysis, jets, made_events(60)["met"].pt)
+    assert not any(stage.calls for stage in stages_of(fused))
+    same = check(fuse, lambda x: (x.pt + 1, ak.transform(lambda y, **kwargs: y if y.is_numpy else None, x.pt * 2)), jets)
+    assert stages_of(same)
+
+
+def test_vectors(fuse):
+    vector = pytest.importorskip("vector")
+    vector.register_awkward()
+
+    def analysis(muons):
+        p = ak.zip({name: muons[name] for name in ("pt", "eta", "phi", "mass", "charge")}, with_name="Momentum4D")
+        a, b = ak.unzip(ak.combinations(p, 2))
+        opposite = a.charge != b.charge
+        return (a + b).mass[opposite], a.deltaR(b), (a + b).pt, p.px, p.rapidity
+
+    fused = check(fuse, analysis, adl.made_events(500)["muons"])
+    assert not any(stage.calls for stage in stages_of(fused))
+
+
+# ---------------------------------------------------------------------------------------------------------------- calls
+
+
+def test_type_tracers_reach_the_function(fuse, jets):
+    tracer = ak.Array(jets.layout.to_typetracer(forget_length=True))
+    made = fuse(lambda x: x.pt * 2)(tracer)
+    assert ak.backend(made) == "typetracer"
+
+
+def test_arguments_that_are_refused(fuse, jets):
+    check(fuse, lambda x, y: x.pt * y[0], jets, np.ones(3), reason="an argument of type ndarray")
+    check(fuse, lambda x, y: x.pt * next(y), jets, iter([2] * 5), reason="an argument of type list_iterator")
+
+
+def test_threads_record_and_run_at_once(jets):
+    events = [made_events(500, seed) for seed in range(4)]
+    programs = [[3 * i + 37 * j for j in range(8)] for i in range(8)]
+    functions = [upsweep.awkward.fuse(lambda e, program=program: fuse_programs.interpret(program, e)) for program in programs]
+    barrier = threading.Barrier(8)
+
+    def work(worker):
+        barrier.wait()
+        with np.errstate(all="ignore"):
+            return [(i, k, functions[i](events[k])) for i in range(8) for k in range(4) if (i + k + worker) % 2]
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(work, range(8)))
+    with np.errstate(all="ignore"):
+        expected = {(i, k): fuse_programs.interpret(programs[i], events[k]) for i in range(8) for k in range(4)}
+    assert all(not differences(expected[i, k], got) for each in made for i, k, got in each)
+
+
+def test_explain(fuse, jets):
+    def analysis(x, cut):
+        kept = x[x.pt > cut]
+        return kept.pt * 2, ak.run_lengths(ak.flatten(kept.n))
+
+    text = fuse(analysis).explain(jets, 20.0)
+    assert "a plan of" in text
+    assert "run_lengths: plans have no run_lengths" in text
+    assert fuse(length).explain(jets) == "not fused: the length of an array"
+
+
+def test_errors_of_fuse():
+    with pytest.raises(TypeError, match="a function is needed, not int"):
+        upsweep.awkward.fuse(3)
+    fused = upsweep.awkward.fuse(threads=2)(length)
+    assert fused.__name__ == "length"
+    assert upsweep.awkward.fuse(fused, threads=2) is fused
+
+
+def test_floats_that_raise(fuse, jets):
+    with np.errstate(all="raise"):
+        check(fuse, lambda x: np.sqrt(x.pt) * 2, jets, reason="NumPy raises errors of floats")
