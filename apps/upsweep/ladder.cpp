@@ -196,7 +196,6 @@ int run_ladder(const Common& common, const LadderOptions& options) {
     refuse("--input sets length and type: omit --sizes and --types");
   }
   require_settings(info, common, options);
-  if (options.guest && options.guest->empty()) refuse("--with needs the name of a shared library");
   if (options.guest) keep_standard_output();
   std::vector<Group> groups;
   {

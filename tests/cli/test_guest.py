@@ -314,7 +314,7 @@ def test_what_is_no_guest(upsweep, build):
         "invalid_argument", "scan", "--rung", "cpu.serial", "--with", scan
     )
     assert "--with needs the PROBLEM" in said("invalid_argument", "--with", scan)
-    assert "--with needs the name of a shared library" in said("invalid_argument", "scan", "--with", "")
+    assert "--with: its value is empty" in said("invalid_argument", "scan", "--with", "")
 
 
 CUDA_SCAN = SCAN.replace("upsweep_rung_scan", "upsweep_rung_cuda_scan").replace("int threads", "upsweep_rung_stream threads")
