@@ -16,6 +16,7 @@ import pytest
 
 ak = pytest.importorskip("awkward")
 
+import fuse_analyses
 import fuse_programs
 import plan_in_numpy
 import upsweep.awkward
@@ -455,6 +456,27 @@ def test_the_same_array_twice(fuse, jets):
 
     check(fuse, analysis, jets, jets)
     check(fuse, analysis, jets, jets[:])
+
+
+# ------------------------------------------------------------------------------------------------------------- analyses
+
+# Steps that plans lack and Awkward executes, which are no reason to run a whole function in Awkward.
+BY_AWKWARD = {"padded_and_clipped", "different_fields", "scaled_by_mean", "totals", "without_nan", "close"}
+
+
+@pytest.mark.parametrize("analysis", fuse_analyses.ANALYSES)
+def test_analyses_of_records_of_lists(analysis, fuse):
+    made = made_events(200)
+    names = {"Jet": "jets", "Muon": "muons", "MET": "met", "run": "id", "o": "opt"}
+    events = ak.zip({name: made[of] for name, of in names.items()}, depth_limit=1)
+    theirs, ours = ak.Array(events), ak.Array(events)
+    expected = analysis(theirs)
+    fused = fuse(analysis)
+    assert not differences(expected, fused(ours))
+    assert not differences(theirs, ours)
+    assert (fused.reason is None) == (analysis.__name__ != "without_nan")
+    reasons = [reason for stage in stages_of(fused) for node, reason in stage.reasons.items() if node in stage.calls]
+    assert bool(reasons) == (analysis.__name__ in BY_AWKWARD)
 
 
 # ------------------------------------------------------------------------------------------------------ kinds of arrays

@@ -605,6 +605,22 @@ def where(low: Lowering, node: Any, *args: Any, **_kwargs: Any) -> Any:
     return low.broadcast([condition, x, y], leaf, stop)
 
 
+@lowers(ak.broadcast_arrays)
+def broadcast_arrays(low: Lowering, node: Any, *arrays: Any, **kwargs: Any) -> list:
+    if kwargs:
+        raise Unsupported("broadcast_arrays with keywords")
+
+    def of(which: int) -> Any:
+        def leaf(leaves: list) -> Any:
+            if any(isinstance(x, Record) for x in leaves):
+                raise Unsupported("broadcast_arrays of records")
+            return _as_array(low, leaves[which], low.one_domain(leaves))
+
+        return low.broadcast(list(arrays), leaf)
+
+    return [of(which) for which in range(len(arrays))]
+
+
 @lowers(ak.nan_to_num)
 def nan_to_num(low: Lowering, node: Any, array: Any, copy: Any = True, nan: Any = None, posinf: Any = None,
                neginf: Any = None, **_kwargs: Any) -> Any:  # fmt: skip
@@ -759,6 +775,41 @@ def mean(low: Lowering, node: Any, x: Any, weight: Any = None, axis: Any = None,
     return _reduced(low, x, axis, keepdims, of)
 
 
+@lowers(ak.var, ak.std)
+def variance(low: Lowering, node: Any, x: Any, weight: Any = None, ddof: Any = 0, axis: Any = None, *, keepdims: Any = False,
+             mask_identity: Any = False, **_kwargs: Any) -> Any:  # fmt: skip
+    """The mean of the squared distances from the mean."""
+    if weight is not None or ddof != 0:
+        raise Unsupported(f"{node.name} with weights or ddof")
+
+    def of(value: Val, lists: int, _origin: int, domain: int) -> Any:
+        value = low.everywhere(low.convert(value, "float64"), lists)
+        count = low.convert(low.counts(lists), "float64")
+        center = low.map("divide", _reduce(low, "sum", value, lists), count)
+        distance = low.map("subtract", value, low.take(center, low.parents(lists)))
+        made = low.map("divide", _reduce(low, "sum", low.map("multiply", distance, distance), lists), count)
+        if node.function is ak.std:
+            made = low.map("sqrt", made)
+        return _with_identity(low, made, lists, domain, mask_identity)
+
+    return _reduced(low, x, axis, keepdims, of)
+
+
+@lowers(ak.ptp)
+def range_of_values(low: Lowering, node: Any, array: Any, axis: Any = None, *, keepdims: Any = False, mask_identity: Any = True,
+                    **_kwargs: Any) -> Any:  # fmt: skip
+    if not is_true(mask_identity):
+        raise Unsupported("mask_identity=False")
+
+    def of(value: Val, lists: int, _origin: int, domain: int) -> Any:
+        if value.dtype == "bool":
+            raise Unsupported("ptp of booleans")
+        made = low.map("subtract", _reduce(low, "maximum", value, lists), _reduce(low, "minimum", value, lists))
+        return _with_identity(low, made, lists, domain, True)
+
+    return _reduced(low, array, axis, keepdims, of)
+
+
 # ------------------------------------------------------------------------------------------------------------------- sorting
 
 
@@ -800,7 +851,7 @@ def argsort(low: Lowering, node: Any, array: Any, axis: Any = -1, *, ascending: 
 
 
 # Functions with arguments that are numbers in the place of arrays.
-_OF_NUMBERS = {ak.where, ak.fill_none, ak.with_field, ak.full_like, ak.zip, ak.nan_to_num}
+_OF_NUMBERS = {ak.broadcast_arrays, ak.where, ak.fill_none, ak.with_field, ak.full_like, ak.zip, ak.nan_to_num}
 
 
 def _as_scalar(x: Any) -> Any:

@@ -283,6 +283,8 @@ class Lowering:
             kept = self.builder.filter(where.domain, self.everywhere(where.value, where.domain).handle)
             return self.filtered(x, kept)
         if isinstance(where, tuple):
+            if where and all(isinstance(y, str) for y in where):
+                return functools.reduce(self.field, where, x)
             return self.slices(x, where)
         if isinstance(where, Option) and isinstance(where.content, Column):
             raise Unsupported("a mask or an index with missing values")
@@ -359,8 +361,8 @@ class Lowering:
         self.check(inside, "an index is out of range")
         return self.map("add", self.convert(index, "int32"), starts)
 
-    def slices(self, x: Any, where: tuple) -> Any:
-        """x[:, …]: the first subscript takes all events."""
+    def slices(self, x: Any, where: tuple, valid: Val | None = None) -> Any:
+        """x[:, …]: the first subscript takes all events. Lists that are not valid may lack elements."""
         if Ellipsis in [y if y is Ellipsis else None for y in where]:
             raise Unsupported("a subscript with ...")
         if not where or where[0] != slice(None):
@@ -369,7 +371,7 @@ class Lowering:
         if not where:
             return x
         if isinstance(x, Option):
-            return self.option(x.valid, self.slices(x.content, (slice(None), *where)))
+            return self.option(x.valid, self.slices(x.content, (slice(None), *where), x.valid))
         one, rest = where[0], where[1:]
         if one is None:
             return Single(self.slices(x, (slice(None), *rest)))
@@ -386,7 +388,7 @@ class Lowering:
             if rest:
                 raise Unsupported("a subscript after an index")
             index = self.everywhere(self.constant(one, "int64"), x.domain)
-            place = self.at(index, starts, counts, None)
+            place = self.at(index, starts, counts, valid)
             place.chooses = True
             return self.moved(x.content, place)
         if one.step not in (None, 1):

@@ -71,6 +71,7 @@ class Stage:
         self._lower(order, there)
         self._choose(order, there)
         done = {*self.shapes, *self.calls}
+        assert done, "a stage without progress"
         self.is_last = all(node in done for node in program.outputs if node in order)
 
     def _lower(self, order: list[Node], there: dict[Node, Any]) -> None:
@@ -117,6 +118,7 @@ class Stage:
             if node not in self.lowered:
                 wanted.update((x, None) for x in nodes_in((node.args, node.kwargs)) if x in self.lowered and x not in there)
         by_awkward = list(self.reasons)
+        by_awkward += [node for node in order if node.kind == "part" and node.args[0] in self.reasons]
         for node in wanted:
             if node.meta is None or not self._is_arithmetic(node, there):
                 by_awkward.append(node)
