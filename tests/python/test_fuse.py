@@ -368,6 +368,25 @@ def test_globals_and_closures_may_change(fuse, jets):
     assert not differences(analysis(jets), fused(jets))
 
 
+def test_functions_that_are_recorded_too_often(fuse, jets):
+    cut = 0
+
+    def analysis(x):
+        return x.pt[x.pt > cut] * 2
+
+    fused = fuse(analysis)
+    for cut in range(40):  # noqa: B007 - the function reads it
+        assert not differences(analysis(jets), fused(jets))
+    assert fused.reason == "cut changes between calls"
+
+    fused = fuse(lambda x, number: x.pt * int(number))
+    for number in range(80):
+        assert not differences(jets.pt * number, fused(jets, float(number)))
+    assert fused.reason == "there are 64 recordings of the function"
+    assert not differences(jets.pt * 5, fused(jets, 5.0))
+    assert fused.reason is None
+
+
 class Selection:
     def __init__(self, cut):
         self.cut = cut

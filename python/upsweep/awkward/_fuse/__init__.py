@@ -30,6 +30,8 @@ __all__ = ["Fused", "fuse"]
 
 # Recordings of one function: by types of arguments, and by the values of numbers that the function asked for.
 _MOST_RECORDINGS = 64
+# Recordings for the same types, because something changes that the function reads.
+_MOST_CHANGES = 16
 
 
 def _builder() -> Any:
@@ -135,6 +137,7 @@ class Fused:
         self._threads = threads
         self._new_builder = new_builder
         self._entries: dict[tuple, tuple[Program | str, Guards]] = {}
+        self._changes: dict[tuple, int] = {}
         self._static: set[int] = set()  # the places of numbers whose values belong to the key
         self._lock = threading.Lock()  # of self._entries and self._static; not held while a function is recorded or runs
         self.reason: str | None = None  # why the last call of any thread ran in Awkward as a whole
@@ -175,17 +178,21 @@ class Fused:
             arguments = Arguments(args, kwargs, self._static)
             key = (*arguments.key, *arguments.buffers.key)
             entry = self._entries.get(key)
-            if entry is not None and entry[1].changed() is None:
+            changed = None if entry is None else entry[1].changed()
+            if entry is not None and changed is None:
                 return arguments, entry[0]
+            if entry is None and len(self._entries) >= _MOST_RECORDINGS:
+                return arguments, f"there are {_MOST_RECORDINGS} recordings of the function"
+            if self._changes.get(key, 0) >= _MOST_CHANGES:
+                return arguments, f"{changed} changes between calls"
             guards = Guards(self._function, arguments.objects)
             made = self._record(arguments, args, kwargs, guards)
-            if isinstance(made, set):
-                with self._lock:
-                    self._static = self._static | made
-                continue
             with self._lock:
-                if len(self._entries) >= _MOST_RECORDINGS:
-                    del self._entries[next(iter(self._entries))]
+                if isinstance(made, set):
+                    self._static = self._static | made
+                    continue
+                if entry is not None:
+                    self._changes[key] = self._changes.get(key, 0) + 1
                 self._entries[key] = (made, guards)
             return arguments, made
 

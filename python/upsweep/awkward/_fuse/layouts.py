@@ -46,8 +46,8 @@ class Buffers:
         self.columns: list[Any] = []
         self.key: list[Any] = []
         self.lengths: list[int] = []  # of the outermost arrays
-        self.seen: dict[tuple, int] = {}  # offsets by their place in memory
-        self.aliases: dict[int, int] = {}  # for each buffer of offsets the first one at the same place: the same lists
+        self.seen: dict[int, int] = {}  # offsets by their id
+        self.aliases: dict[int, int] = {}  # for each buffer of offsets the first one that is the same array: the same lists
 
     def add(self, array: ak.Array) -> None:
         layout = array._layout
@@ -76,8 +76,7 @@ class Buffers:
             key.append(offsets.dtype)
             if node._parameters:
                 key.append(repr(node._parameters))
-            place = (id(offsets), 0) if type(offsets) is not np.ndarray else (offsets.ctypes.data, len(offsets))
-            first = self.aliases[len(columns)] = self.seen.setdefault(place, len(columns))
+            first = self.aliases[len(columns)] = self.seen.setdefault(id(offsets), len(columns))
             key.append(first)
             columns.append(offsets)
             self.walk(node._content, None)

@@ -26,7 +26,7 @@ class Lowering:
     def __init__(self, builder: Any, aliases: dict[int, int]):
         self.builder = builder
         self.events = builder.events()
-        self.aliases = aliases  # buffers of offsets: the first one at the same place in memory
+        self.aliases = aliases  # buffers of offsets: the first one that is the same array
         self.list_parents: dict[int, int] = {}
         self.vals: dict[int, Val] = {}
         self.lists_of_counts: dict[int, int] = {}
