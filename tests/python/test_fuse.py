@@ -6,6 +6,7 @@ import dataclasses
 import importlib.util
 import os
 import random
+import subprocess
 import sys
 import threading
 import types
@@ -658,6 +659,21 @@ def test_errors_of_fuse():
     fused = upsweep.awkward.fuse(threads=2)(length)
     assert fused.__name__ == "length"
     assert upsweep.awkward.fuse(fused, threads=2) is fused
+
+
+def test_another_version_of_awkward(jets):
+    program = """
+import warnings
+import awkward
+awkward.__version__ = "2.99.0"
+import upsweep.awkward
+with warnings.catch_warnings(record=True) as seen:
+    fused = upsweep.awkward.fuse(lambda x: x + 1)
+assert "was tested with awkward" in str(seen[0].message), seen
+assert fused(awkward.Array([1, 2])).to_list() == [2, 3]
+assert fused.explain(awkward.Array([1])).startswith("not fused: upsweep.awkward.fuse was tested"), fused.explain(awkward.Array([1]))
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_floats_that_raise(fuse, jets):

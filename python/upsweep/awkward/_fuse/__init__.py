@@ -17,14 +17,21 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import warnings
 from typing import Any
 
 import awkward as ak
 import numpy as np
 
-from upsweep.awkward._fuse import layouts, recorder
-from upsweep.awkward._fuse.guards import Guards, is_constant
-from upsweep.awkward._fuse.program import Program, Rerun
+from upsweep.awkward._signatures import AWKWARD
+
+# The recorder uses functions of Awkward that are not public, and the lowering repeats what Awkward's functions do. With another
+# version than the tested one, functions run as they are.
+TESTED = ak.__version__ == AWKWARD
+if TESTED:
+    from upsweep.awkward._fuse import layouts, recorder
+    from upsweep.awkward._fuse.guards import Guards, is_constant
+    from upsweep.awkward._fuse.program import Program, Rerun
 
 __all__ = ["Fused", "fuse"]
 
@@ -174,6 +181,8 @@ class Fused:
         return self._function(*args, **kwargs)
 
     def _entry(self, args: tuple, kwargs: dict) -> tuple[Arguments, Program | str]:
+        if not TESTED:
+            raise _Refused(f"upsweep.awkward.fuse was tested with awkward {AWKWARD}, not with {ak.__version__}")
         while True:
             arguments = Arguments(args, kwargs, self._static)
             key = (*arguments.key, *arguments.buffers.key)
@@ -253,4 +262,10 @@ def fuse(function: Any = None, *, threads: int | None = None) -> Any:
         return functools.partial(fuse, threads=threads)
     if not callable(function) or inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
         raise TypeError(f"fuse: a function is needed, not {type(function).__name__}")
+    if not TESTED:
+        warnings.warn(
+            f"upsweep.awkward.fuse was tested with awkward {AWKWARD}, not with {ak.__version__}: the function runs as it is",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return function if isinstance(function, Fused) and function._threads == threads else Fused(function, threads)
