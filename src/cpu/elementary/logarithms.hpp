@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu/elementary/logarithms.hpp: log, log2, log10, log1p, asinh, acosh, atanh and power of the lanes of a register.
 //
-// x = 2^k·(1 + f) with 1 + f in 0.688 … 1.376. With s = f / (2 + f), log(1 + f) = 2 atanh(s) is a polynomial of s². The form
-// f - (f²/2 - s·(f²/2 + R(s²))) loses no bits for small f. The logarithm in power needs 12 bits more than a double: a
-// table of 128 entries makes f small.
+// x = 2^k·(1 + f) with 1 + f in 0.688 … 1.376. With s = f / (2 + f), log(1 + f) = 2 atanh(s) is a polynomial of s². The
+// form f - (f²/2 - s·(f²/2 + R(s²))) loses no bits for small f. The logarithm in power needs 12 bits more than a
+// double: a table of 128 entries makes f small.
 // Include this header only in files that are compiled once per ISA.
 #pragma once
 
@@ -20,8 +20,8 @@ struct Decomposed {
   Bits offset;  ///< of the mantissa of m from the smallest one
 };
 
-/// The upper bits of the smallest m: 0.688, and 181/256, where a bin of the table begins. Errors are largest at the ends
-/// of the interval, in ulp: at k = 1 and k = -1, where much of k·ln 2 cancels. At 0.688 they are about equal.
+/// The upper bits of the smallest m: 0.688, and 181/256, where a bin of the table begins. In ulp, errors are largest at
+/// the ends of the interval for k = 1 and -1, where much of k·ln 2 cancels. With 0.688 both ends have equal errors.
 constexpr std::int64_t kSmallestBits = 0x3fe6041800000000;
 constexpr std::int64_t kFirstBinBits = 0x3fe6a00000000000;
 
