@@ -117,6 +117,14 @@ def test_adl_queries(query, count, fuse):
     assert stage.plan is None or not stage.calls
 
 
+def test_local_indices_are_not_checked(fuse, jets):
+    """Positions that a plan has found itself are within their lists."""
+    fused = check(fuse, adl.transverse_mass_of_third_lepton, adl.made_events(100))
+    assert not any(stage.low.messages for stage in stages_of(fused))
+    fused = check(fuse, lambda x: x.pt[ak.argsort(x.eta)[:, :2]] + 1, jets)
+    assert not any(stage.low.messages for stage in stages_of(fused))
+
+
 @pytest.mark.parametrize("query", FUSED_QUERIES)
 @pytest.mark.parametrize("layout", fuse_programs.LAYOUTS)
 def test_adl_queries_of_other_layouts(query, layout, fuse):
@@ -534,6 +542,15 @@ def test_missing_values(fuse):
     fused = check(fuse, analysis, events)
     assert stages_of(fused)
     assert not any(stage.reasons for stage in stages_of(fused))
+
+
+def test_offsets_of_several_levels(fuse):
+    """One buffer is the offsets of lists, and of lists in them."""
+    offsets = ak.index.Index64(np.array([0, 2, 3, 3, 4]))
+    inner = contents.ListOffsetArray(offsets, contents.NumpyArray(np.arange(4.0)))
+    x = ak.Array(contents.ListOffsetArray(offsets, inner))
+    y = ak.Array(contents.ListOffsetArray(offsets, contents.NumpyArray(np.arange(4))))
+    check(fuse, lambda x, y: (ak.sum(x, axis=2) + y, x * y), x, y)
 
 
 def test_strings_and_unions_pass_through(fuse, jets):
