@@ -13,7 +13,7 @@ import awkward as ak
 import numpy as np
 
 from upsweep.awkward._fuse import numbers
-from upsweep.awkward._fuse.arrays import ARRAYS, Column, Foreign, Lists, Option, Record, Scalar, Single, Unsupported, Val
+from upsweep.awkward._fuse.arrays import ARRAYS, Column, Fixed, Foreign, Lists, Option, Record, Scalar, Single, Unsupported, Val
 from upsweep.awkward._fuse.layouts import TYPES
 from upsweep.awkward._fuse.lowering import Lowering
 
@@ -40,6 +40,8 @@ def depth(x: Any) -> int:
     """The number of dimensions, the events included, as far as the first record."""
     if isinstance(x, Lists | Single):
         return 1 + depth(x.content)
+    if isinstance(x, Fixed):
+        return 1 + depth(x.contents[0])
     return depth(x.content) if isinstance(x, Option) else 1
 
 
@@ -125,6 +127,8 @@ def _inside(low: Lowering, x: Any, f: Any) -> Any:
         return Single(f(x.content), x.regular)
     if isinstance(x, Record):
         return Record({name: f(y) for name, y in x.fields.items()}, x.domain)
+    if isinstance(x, Fixed):
+        return Fixed([f(y) for y in x.contents])
     raise Unsupported(x.reason if isinstance(x, Foreign) else f"{type(x).__name__}")
 
 
@@ -332,8 +336,7 @@ def firsts(low: Lowering, node: Any, array: Any, axis: Any = 1, **_kwargs: Any) 
         return at_lists(low, x, axis, of)
 
     def of(x: Lists) -> Any:
-        there = low.map("greater", low.counts(x.lists), low.constant(0, "int32"))
-        return low.option(there, low.moved(x.content, low.starts(x.lists)))
+        return low.element(x, 0)
 
     if isinstance(array, Option):
         return low.option(array.valid, over(array.content, axis))
@@ -351,10 +354,12 @@ def singletons(low: Lowering, node: Any, array: Any, axis: Any = 0, **_kwargs: A
 
 @lowers(ak.pad_none)
 def pad_none(low: Lowering, node: Any, array: Any, target: Any, axis: Any = 1, *, clip: Any = False, **_kwargs: Any) -> Any:
-    if is_true(clip) or isinstance(target, bool) or not isinstance(target, int) or target < 0:
-        raise Unsupported("pad_none with clip")
+    if isinstance(target, bool) or not isinstance(target, int) or target < 0 or (is_true(clip) and not 1 <= target <= 16):
+        raise Unsupported(f"pad_none to {target} elements")
 
     def of(x: Lists) -> Any:
+        if clip:
+            return Fixed([low.element(x, i) for i in range(target)])
         padded = low.builder.pad(x.lists, target)
         source = low.source(padded, 0, True)
         there = low.map("greater_equal", source, low.constant(0, "int32"))
@@ -546,6 +551,8 @@ def fill_none(low: Lowering, node: Any, array: Any, value: Any, axis: Any = -1, 
             return low.option(x.valid, over(x.content, axis, layout._content))
         if isinstance(x, Lists):
             return Lists(x.lists, over(x.content, None if axis is None else axis - 1, layout._content), x.domain)
+        if isinstance(x, Fixed):
+            return Fixed([over(y, None if axis is None else axis - 1, layout._content) for y in x.contents])
         if isinstance(x, Column) and (axis is None or axis == 0):
             return x
         raise Unsupported(f"fill_none of {type(x).__name__}")

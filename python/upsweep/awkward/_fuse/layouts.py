@@ -7,7 +7,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 
-from upsweep.awkward._fuse.arrays import Column, Foreign, Lists, Option, Record, Single, Unsupported
+from upsweep.awkward._fuse.arrays import Column, Fixed, Foreign, Lists, Option, Record, Single, Unsupported
 
 contents = ak.contents
 
@@ -223,6 +223,9 @@ def conforms(array: Any, layout: Any) -> bool:
             return False
         array.regular = layout.is_regular
         return conforms(array.content, layout._content)
+    if kind is Fixed:
+        is_fixed = layout.is_list and layout.is_regular and layout._size == len(array.contents)
+        return is_fixed and all(conforms(x, layout._content) for x in array.contents)
     return False
 
 

@@ -119,20 +119,26 @@ class Stage:
                 wanted.update((x, None) for x in nodes_in((node.args, node.kwargs)) if x in self.lowered and x not in there)
         by_awkward = list(self.reasons)
         by_awkward += [node for node in order if node.kind == "part" and node.args[0] in self.reasons]
-        for node in wanted:
+        todo = list(wanted)
+        while todo:
+            node = todo.pop()
             if node.meta is None or not self._is_arithmetic(node, there):
                 by_awkward.append(node)
                 continue
             try:
                 self.shapes[node] = layouts.Shape(self.low, self.lowered[node], node.meta._layout)
-            except Unsupported as why:
+            except Unsupported as why:  # the plan computes what the call needs
                 self.reasons[node] = str(why)
                 by_awkward.append(node)
+                for x in nodes_in((node.args, node.kwargs)):
+                    if x in self.lowered and x not in there and x not in wanted:
+                        wanted[x] = None
+                        todo.append(x)
         if self.shapes:
             self.plan = self.low.builder.compile()
             self.columns = list(self.plan.columns())
         needed: set[Node] = set()
-        todo = by_awkward
+        todo = list(by_awkward)
         while todo:  # each call with all that it needs and that the plan does not compute
             node = todo.pop()
             if node not in there and node not in self.shapes and node not in needed:
