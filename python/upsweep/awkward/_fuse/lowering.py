@@ -34,7 +34,6 @@ class Lowering:
         self.parameter_of: dict[tuple, int] = {}
         self.messages: list[str] = []  # of checks
         self.outputs: dict[tuple, int] = {}
-        self.arithmetic = 0  # element-wise operations that were lowered
 
     # ---- values
 
@@ -65,7 +64,8 @@ class Lowering:
     def map(self, op: str, *args: Val) -> Val:
         if op != "where" and not self.builder.is_defined(op, args[-1].dtype):
             raise Unsupported(f"{op} of {args[-1].dtype}")
-        self.arithmetic += 1
+        if op == "invert" and args[0].op == op:
+            return args[0].args[0]
         return self.val(self.builder.map(op, [x.handle for x in args]), op, args)
 
     def convert(self, x: Val, dtype: str) -> Val:
