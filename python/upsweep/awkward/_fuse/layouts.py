@@ -230,10 +230,24 @@ def conforms(array: Any, layout: Any) -> bool:
 
 
 class Shape:
-    """How to make an Awkward layout of a plan's outputs."""
+    """How to make an Awkward array of a plan's outputs, with the type of `meta`."""
 
-    def __init__(self, low: Any, array: Any, layout: Any):
-        self.make = self.of(low, array, layout)
+    def __init__(self, low: Any, array: Any, meta: ak.Array):
+        self.make = self.of(low, array, meta._layout)
+        self.behavior, self.attrs = meta._behavior, meta._attrs or None
+        self.attributes: dict[str, Any] | None = None  # of such an array, without its layout
+
+    def array(self, outputs: list) -> ak.Array:
+        layout = self.make(outputs)
+        if self.attributes is None:
+            made = ak.Array(layout, behavior=self.behavior, attrs=self.attrs)
+            if type(made) is ak.Array and not made._attrs:
+                self.attributes = {name: x for name, x in vars(made).items() if name != "_layout"}
+            return made
+        # ak.Array() takes four times as long as the rest: its class and behavior are known.
+        made = object.__new__(ak.Array)
+        vars(made).update(self.attributes, _layout=layout)
+        return made
 
     def of(self, low: Any, array: Any, layout: Any) -> Any:
         """Adds the array's outputs to the plan. Returns a function from the outputs' arrays to a layout."""

@@ -126,7 +126,7 @@ class Stage:
                 by_awkward.append(node)
                 continue
             try:
-                self.shapes[node] = layouts.Shape(self.low, self.lowered[node], node.meta._layout)
+                self.shapes[node] = layouts.Shape(self.low, self.lowered[node], node.meta)
             except Unsupported as why:  # the plan computes what the call needs
                 self.reasons[node] = str(why)
                 by_awkward.append(node)
@@ -167,8 +167,7 @@ class Stage:
             if isinstance(made, tuple):
                 raise Rerun(self.low.messages[made[0]])
             for node, shape in self.shapes.items():
-                meta = node.meta
-                there[node] = ak.Array(shape.make(made), behavior=meta._behavior, attrs=meta._attrs or None)
+                there[node] = shape.array(made)
         for node in self.calls:
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
             there[node] = node.function(*args, **kwargs)
