@@ -28,6 +28,7 @@ from upsweep.awkward._signatures import AWKWARD
 # The recorder uses functions of Awkward that are not public, and the lowering repeats what Awkward's functions do. With another
 # version than the tested one, functions run as they are.
 TESTED = ak.__version__ == AWKWARD
+_CPU = ak.Array([0]).layout.backend
 if TESTED:
     from upsweep.awkward._fuse import layouts, recorder
     from upsweep.awkward._fuse.guards import Guards, is_constant
@@ -78,11 +79,10 @@ class Arguments:
             if place != len(self.values):
                 key.append(place)
                 return
-            layout = x._layout
-            backend = layout.backend
-            if not backend.nplike.known_data:
-                raise _TypeTracer
-            if backend.name != "cpu":
+            backend = x._layout._backend
+            if backend is not _CPU:
+                if not backend.nplike.known_data:
+                    raise _TypeTracer
                 raise _Refused(f"an array of the backend {backend.name}")
             if x._attrs:
                 raise _Refused("an array with attributes")

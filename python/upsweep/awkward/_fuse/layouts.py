@@ -11,8 +11,8 @@ from upsweep.awkward._fuse.arrays import Column, Fixed, Foreign, Lists, Option, 
 
 contents = ak.contents
 
+_NUMBERS = contents.NumpyArray
 TYPES = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bool"))
-OFFSETS = frozenset(("int32", "uint32", "int64"))
 
 
 class Once:
@@ -86,7 +86,13 @@ class Buffers:
             if node._parameters:
                 key.append(repr(node._parameters))
             for i, content in enumerate(node._contents):
-                self.walk(content, None if made is None else Once(lambda i=i: _projected_field(made(), i)))
+                if made is not None:
+                    self.walk(content, Once(lambda i=i: _projected_field(made(), i)))
+                elif type(content) is _NUMBERS and not content._parameters and content._data.ndim == 1:
+                    key.append(content._data.dtype)  # as walk() does, in half the time
+                    columns.append(content._data)
+                else:
+                    self.walk(content, None)
         elif kind in (contents.ListOffsetArray, contents.ListArray):
             key.append("lists")
             key.append(np.dtype(np.int64))
