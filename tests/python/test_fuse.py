@@ -5,6 +5,7 @@ import concurrent.futures
 import dataclasses
 import importlib.util
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -694,6 +695,34 @@ def test_explain(fuse, jets):
     assert "a plan of" in text
     assert "run_lengths: plans have no run_lengths" in text
     assert fuse(length).explain(jets) == "not fused: the length of an array"
+
+
+inner_cut = 20.0
+
+
+@upsweep.awkward.fuse
+def inner(x, cut):
+    return x.pt[(x.pt > cut) & (x.pt > inner_cut)]
+
+
+def test_fused_functions_in_fused_functions(fuse, jets):
+    global inner_cut
+
+    def outer(x, cut):
+        return inner(x, cut * 2) + 1, inner(x, 40.0) * 2
+
+    fused = check(fuse, outer, jets, 15.0)
+    inner_cut = 35.0
+    assert not differences(outer(jets, 10.0), fused(jets, 10.0))
+    inner_cut = 20.0
+    (stage,) = stages_of(fused)
+    assert not stage.calls
+
+
+def test_fused_functions_are_pickled(jets):
+    assert pickle.loads(pickle.dumps(inner)) is inner
+    bound = pickle.loads(pickle.dumps(upsweep.awkward.fuse(length, threads=1)))
+    assert not differences(length(jets), bound(jets))
 
 
 def test_errors_of_fuse():

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 import warnings
 from typing import Any
@@ -148,6 +149,12 @@ class Fused:
         self._static: set[int] = set()  # the places of numbers whose values belong to the key
         self._lock = threading.Lock()  # of self._entries and self._static; not held while a function is recorded or runs
         self.reason: str | None = None  # why the last call of any thread ran in Awkward as a whole
+
+    def __reduce__(self) -> Any:
+        found: Any = sys.modules.get(self.__module__)
+        for name in self.__qualname__.split("."):
+            found = getattr(found, name, None)
+        return self.__qualname__ if found is self else (Fused, (self._function, self._threads))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
