@@ -568,18 +568,18 @@ typedef Byte Bytes8 __attribute__((vector_size(8)));
 typedef I32 Positions8 __attribute__((vector_size(32)));
 typedef I32 UnalignedPositions8 __attribute__((vector_size(32), aligned(4), may_alias));
 
-template <int kMembers>
+template <std::size_t kMembers>
 I64 tuples_of(const Byte* const* tables, const I32* offsets, const I32* to, I64 first, I64 lists, I32* const* out) {
   const Byte* table[kMembers];
   I32* target[kMembers];
-  for (int m = 0; m < kMembers; ++m) table[m] = tables[m], target[m] = out[m];
+  for (std::size_t m = 0; m < kMembers; ++m) table[m] = tables[m], target[m] = out[m];
   for (I64 list = first; list < lists; ++list) {
     const I32 begin = offsets[list], length = offsets[list + 1] - begin;
     if (length > kTableLength) return list;
     const I32 at = to[list], count = to[list + 1] - at;
     I32 i = 0;
     do {
-      for (int m = 0; m < kMembers; ++m) {
+      for (std::size_t m = 0; m < kMembers; ++m) {
         Bytes8 bytes;
         __builtin_memcpy(&bytes, table[m] + length * kTableTuples + i, sizeof bytes);
         *reinterpret_cast<UnalignedPositions8*>(target[m] + at + i) =
