@@ -81,7 +81,7 @@ LN2 = mp.log(2)
 HALF_LN2 = LN2 / 2 * mp.mpf("1.0005")
 QUARTER_PI = mp.pi / 4 * mp.mpf("1.0005")
 TAN_EIGHTH_PI = mp.tan(mp.pi / 8) * mp.mpf("1.0005")
-LOG_S = mp.mpf("0.2") * mp.mpf("1.0005")
+LOG_S = mp.mpf("0.312") / mp.mpf("1.688") * mp.mpf("1.0005")
 LOG_R = mp.mpf(1) / 128
 
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan/block.cpp: runs the instructions of a plan on the events of a block.
 //
-// A block is tried as a whole. If a domain becomes too large, or a check fails, half of the events are tried: until the
-// domain fits, or the event is found whose check fails. Results of an event do not depend on the other events.
+// A block is tried as a whole. If a domain becomes too large, or a check fails, half of the events are tried. This is
+// repeated until the domain fits, or the event is found whose check fails. Results of an event do not depend on the
+// other events.
 #include "plan/block.hpp"
 
 #include <algorithm>
@@ -153,8 +154,8 @@ class Attempt {
     for (const Step* step = first; step < last; ++step) {
       if (step->out_stride != 0) make_any(step->out, n);
     }
-    for (std::int64_t begin = 0; begin < n; begin += kStrip) {
-      const std::int64_t count = std::min<std::int64_t>(kStrip, n - begin);
+    for (std::int64_t begin = 0; begin < n; begin += kTile) {
+      const std::int64_t count = std::min<std::int64_t>(kTile, n - begin);
       for (const Step* step = first; step < last; ++step) run_step(*step, begin, count);
     }
   }
@@ -350,13 +351,22 @@ class Attempt {
 
   void combination_source(const Instruction& in, std::int64_t n) {
     const std::int32_t *offsets = at<std::int32_t>(in.in[0]), *own = at<std::int32_t>(in.in[1]);
-    std::int32_t* out = make(in.out, length(in.made));
     const int k = static_cast<int>(in.size);
-    const std::uint8_t* table = tuple_table(k, in.flag, in.member);
+    const int members = (in.last - in.first) / 2;
+    std::int32_t* out[kMostMembers];
+    int member[kMostMembers];
+    const std::uint8_t* tables[kMostMembers];
+    for (int m = 0; m < members; ++m) {
+      out[m] = make(code_.operands[index(in.first + 2 * m)], length(in.made));
+      member[m] = code_.operands[index(in.first + 2 * m + 1)];
+      tables[m] = tuple_table(k, in.flag, member[m]);
+    }
     for (std::int64_t list = 0; list < n; ++list) {
-      if (table != nullptr) list = context_.kernels.tuples(table, offsets, own, list, n, out);
+      if (tables[0] != nullptr) list = context_.kernels.tuples(tables, members, offsets, own, list, n, out);
       if (list == n) return;
-      put_tuples(offsets[list], offsets[list + 1] - offsets[list], k, in.flag, in.member, out + own[list]);
+      for (int m = 0; m < members; ++m) {
+        put_tuples(offsets[list], offsets[list + 1] - offsets[list], k, in.flag, member[m], out[m] + own[list]);
+      }
     }
   }
 

@@ -6,7 +6,7 @@
 
 namespace upsweep::plan::detail {
 
-/// What does not change while a run lasts.
+/// The parts of a run that do not change while it lasts.
 struct RunContext {
   const Compiled& code;
   const Kernels& kernels;
@@ -15,8 +15,8 @@ struct RunContext {
   std::int64_t limit;     ///< bytes of the arrays of a worker
 };
 
-/// Runs events begin … begin + count - 1, in several attempts if necessary, and appends their outputs. Returns the check
-/// that failed first. Throws Error.
+/// Runs events begin … begin + count - 1, in several attempts if necessary, and appends their outputs. Returns the
+/// check that failed first. Throws Error.
 std::optional<Failure> run_block(const RunContext& context, Worker& worker, std::int64_t begin, std::int64_t count);
 
 }  // namespace upsweep::plan::detail

@@ -16,7 +16,6 @@ using detail::DomainKind;
 using detail::Id;
 using detail::Kind;
 using detail::kNone;
-using detail::Node;
 using detail::Program;
 
 constexpr int kMaxMembers = 8;  ///< of a combination

@@ -15,8 +15,8 @@ namespace upsweep::plan::detail {
 /// Where the elements of a slot are.
 enum class Place : std::uint8_t {
   block,   ///< an array of the block, in a buffer
-  strip,   ///< a register: one strip
-  scalar,  ///< a strip of equal elements
+  tile,    ///< a register: one tile
+  scalar,  ///< a tile of equal elements
   column,  ///< an input
   table,   ///< an input that is not divided into blocks
 };
@@ -36,7 +36,7 @@ enum class Action : std::uint8_t {
   gather_offsets,         ///< in: offsets of the lists, index; domain: that of the index
   gather_source,          ///< in: offsets of the lists, index, own offsets
   combination_offsets,    ///< in: offsets of the lists; size: k; flag: replacement
-  combination_source,     ///< in: offsets of the lists, own offsets; flag; size: k; member
+  combination_source,     ///< in: offsets of the lists, own offsets; flag; size: k; operands: (slot, member) of results
   product_offsets,        ///< in: parents of the first, offsets of the second; domain: elements of the first
   product_source,         ///< in: parents of the first, offsets of the second, own offsets: positions in the second
   concatenation_offsets,  ///< operands: offsets of the parts; domain: parent
@@ -74,18 +74,18 @@ struct Step {
   std::int32_t kernel = 0;
   std::int32_t out = -1;
   std::int32_t in[4] = {-1, -1, -1, -1};
-  std::uint8_t out_stride = 0;  ///< bytes per element by which the strip advances; 0: the strip is at the beginning
+  std::uint8_t out_stride = 0;  ///< bytes per element by which the tile advances; 0: the tile is at the beginning
   std::uint8_t in_stride[4] = {0, 0, 0, 0};
   std::int32_t length_of = -1;  ///< operand 2 is the length of this domain, or of this table's column
 };
 
 /// A domain whose elements are input: the blocks of a column over it are known before a block is run.
 struct InputDomain {
-  std::int32_t domain;
-  std::int32_t parent;  ///< the index in Compiled::inputs; -1: the events
-  std::int32_t column;  ///< of the offsets; -1: regular
+  std::int32_t domain = 0;
+  std::int32_t parent = -1;  ///< the index in Compiled::inputs; -1: the events
+  std::int32_t column = -1;  ///< of the offsets; -1: regular
   ElementType offsets{};
-  std::int64_t size;  ///< of regular lists
+  std::int64_t size = 0;  ///< of regular lists
 };
 
 struct BoundColumn {
@@ -97,9 +97,9 @@ struct BoundColumn {
 };
 
 struct ScalarSlot {
-  std::int32_t slot;
-  std::int32_t parameter;  ///< -1: a constant
-  Scalar number;           ///< of a parameter: its type
+  std::int32_t slot = 0;
+  std::int32_t parameter = -1;  ///< -1: a constant
+  Scalar number;                ///< of a parameter: its type
 };
 
 struct OutputInfo {

@@ -64,7 +64,7 @@ std::string Compiled::to_text() const {
     switch (slot.place) {
       case Place::block:
         return "b" + std::to_string(slot.index);
-      case Place::strip:
+      case Place::tile:
         return "r" + std::to_string(slot.index);
       case Place::scalar: {
         for (const ScalarSlot& scalar : scalars) {
@@ -100,8 +100,8 @@ std::string Compiled::to_text() const {
       if (s >= 0) text += " " + place(s);
     }
     for (std::int32_t i = in.first; i < in.last; ++i) {
-      const bool is_domain = in.action == Action::beside && (i - in.first) % 2 == 1;
-      if (!is_domain) text += " " + place(operands[static_cast<std::size_t>(i)]);
+      const bool has_pairs = in.action == Action::beside || in.action == Action::combination_source;
+      if (!has_pairs || (i - in.first) % 2 == 0) text += " " + place(operands[static_cast<std::size_t>(i)]);
     }
     if (in.domain >= 0) text += " over d" + std::to_string(in.domain);
     if (in.made >= 0) text += " to d" + std::to_string(in.made);

@@ -3,7 +3,7 @@
 //
 // Order      a structural node (offsets, positions, reductions) is emitted as soon as possible. Otherwise all
 //            element-wise nodes that are ready are collected by domain, and the largest collection becomes a group.
-// Places     a value that does not leave its group lives in a register: a strip. Other values are arrays of the block.
+// Places     a value that does not leave its group lives in a register: a tile. Other values are arrays of the block.
 //            Their buffers are used again once the last reader is done.
 // Fusion     x[i] + y[j] and x + y[j] are one step each, because sums over combinations consist of them.
 #include "plan/compile.hpp"
@@ -26,7 +26,7 @@ int log2_size(ElementType type) { return std::countr_zero(static_cast<unsigned>(
 /// An operand of an element-wise node.
 struct Operand {
   Id node;
-  bool whole;  ///< read at other places than the strip's
+  bool whole;  ///< read at other places than the tile's
 };
 
 class Compiler {
@@ -270,7 +270,7 @@ class Compiler {
   bool emit_structure(const std::vector<Id>& waiting) {
     bool any = false;
     for (const Id id : waiting) {
-      if (is_element_wise(node(id).kind) || !is_ready(id)) continue;
+      if (done_[at(id)] != 0 || is_element_wise(node(id).kind) || !is_ready(id)) continue;
       structure(id);
       done_[at(id)] = 1;
       any = true;
@@ -362,7 +362,7 @@ class Compiler {
                           });
       if (!leaves) {
         if (free.empty()) free.push_back(registers_++);
-        slot_[at(id)] = new_slot(Place::strip, node(id).type, free.back());
+        slot_[at(id)] = new_slot(Place::tile, node(id).type, free.back());
         free.pop_back();
       }
       Step s = step(id);
@@ -371,7 +371,7 @@ class Compiler {
       std::vector<std::int32_t> dead;
       for (const Operand& operand : operands(id)) {
         const Slot& from = code_->slots[static_cast<std::size_t>(slot_[at(operand.node)])];
-        if (from.place == Place::strip && last[at(operand.node)] == static_cast<int>(i)) dead.push_back(from.index);
+        if (from.place == Place::tile && last[at(operand.node)] == static_cast<int>(i)) dead.push_back(from.index);
       }
       std::ranges::sort(dead);
       const auto same = std::ranges::unique(dead);
@@ -504,7 +504,7 @@ class Compiler {
 
   void source(Id id, const Node& n) {
     const DomainNode d = program_.domain_at(n.of);
-    if (d.kind == DomainKind::filter) return;  // computed with `before`
+    if (d.kind == DomainKind::filter) return;  // `before` writes it
     const std::int32_t own = slot(offsets_of(n.of));
     const auto start = [&](Action action) -> Instruction& {
       Instruction& made = put(action, d.parent);
@@ -520,7 +520,16 @@ class Compiler {
       }
       case DomainKind::combinations: {
         Instruction& made = start(Action::combination_source);
-        made.in[0] = slot(offsets_of(d.parts[0])), made.in[1] = own, made.member = static_cast<std::int32_t>(n.payload);
+        made.in[0] = slot(offsets_of(d.parts[0])), made.in[1] = own, made.out = -1;
+        made.first = static_cast<std::int32_t>(code_->operands.size());
+        for (int member = 0; member < static_cast<int>(d.payload); ++member) {  // all that are needed, in one pass
+          const Id other = program_.source(n.of, member);
+          if (at(other) >= position_.size() || position_[at(other)] < 0) continue;
+          code_->operands.push_back(slot(other));
+          code_->operands.push_back(member);
+          done_[at(other)] = 1;
+        }
+        made.last = static_cast<std::int32_t>(code_->operands.size());
         break;
       }
       case DomainKind::product: {
@@ -594,6 +603,9 @@ class Compiler {
   template <class F>
   void for_each_write(const Instruction& in, F f) const {
     f(in.out), f(in.extra);
+    for (std::int32_t i = in.first; in.action == Action::combination_source && i < in.last; i += 2) {
+      f(code_->operands[static_cast<std::size_t>(i)]);
+    }
     for (std::int32_t i = in.first; in.action == Action::group && i < in.last; ++i) {
       f(code_->steps[static_cast<std::size_t>(i)].out);
     }

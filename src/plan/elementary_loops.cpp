@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan/elementary_loops.cpp: the kernels of elementary functions: those of cpu/elementary/, with the operands of a step.
+// plan/elementary_loops.cpp: the kernels of elementary functions: those of cpu/elementary/, as steps of a group.
 #include "plan/elementary_loops.hpp"
 
 #include <array>

@@ -19,7 +19,7 @@
 #define UPSWEEP_SCALAR
 #else
 #define UPSWEEP_BY_INDEX _Pragma("GCC unroll 8")
-#define UPSWEEP_SCALAR __attribute__((optimize("no-tree-vectorize")))
+#define UPSWEEP_SCALAR __attribute__((optimize("no-tree-loop-vectorize")))
 #endif
 
 namespace upsweep::plan::detail {
@@ -38,20 +38,20 @@ template <class T>
 struct Limits;
 template <>
 struct Limits<float> {
-  static constexpr float lowest = -__builtin_inff(), highest = __builtin_inff();
-  static constexpr float tiny = 1e-30F, huge = 1e30F;
+  static constexpr float kLowest = -__builtin_inff(), kHighest = __builtin_inff();
+  static constexpr float kTiny = 1e-30F, kHuge = 1e30F;
 };
 template <>
 struct Limits<double> {
-  static constexpr double lowest = -__builtin_inf(), highest = __builtin_inf();
-  static constexpr double tiny = 1e-300, huge = 1e300;
+  static constexpr double kLowest = -__builtin_inf(), kHighest = __builtin_inf();
+  static constexpr double kTiny = 1e-300, kHuge = 1e300;
 };
 template <class T>
   requires(!kIsFloat<T>)
 struct Limits<T> {
   using U = std::make_unsigned_t<T>;
-  static constexpr T highest = static_cast<T>(kIsSigned<T> ? static_cast<U>(U(~U{0}) >> 1) : U(~U{0}));
-  static constexpr T lowest = static_cast<T>(~highest);
+  static constexpr T kHighest = static_cast<T>(kIsSigned<T> ? static_cast<U>(U(~U{0}) >> 1) : U(~U{0}));
+  static constexpr T kLowest = static_cast<T>(~kHighest);
 };
 
 // -------------------------------------------------------------------------------------------------------- element-wise
@@ -270,13 +270,13 @@ struct IsNan {
 struct IsInfinite {
   template <class T>
   static Byte of(T x) {
-    return Absolute::of(x) == Limits<T>::highest;
+    return Absolute::of(x) == Limits<T>::kHighest;
   }
 };
 struct IsFinite {
   template <class T>
   static Byte of(T x) {
-    return Absolute::of(x) < Limits<T>::highest;
+    return Absolute::of(x) < Limits<T>::kHighest;
   }
 };
 struct SignBit {
@@ -310,11 +310,12 @@ struct ConvertTo {
   static To of(T x) {
     if constexpr (kIsFloat<T> && !kIsFloat<To>) {
       // The end of To's range is a power of two, which floats have exactly.
-      constexpr T kEnd = static_cast<T>(Limits<To>::highest / 2 + 1) * 2;
+      constexpr To kHalf = Limits<To>::kHighest / 2 + 1;
+      constexpr T kEnd = static_cast<T>(kHalf) * 2;
       const bool is_below = x < kEnd;
       bool is_above = x > T{-1};
       if constexpr (kIsSigned<To>) is_above = sizeof(To) * 8 < sizeof(T) * 6 ? x > -kEnd - 1 : x >= -kEnd;
-      return is_below && is_above ? static_cast<To>(x) : Limits<To>::lowest;
+      return is_below && is_above ? static_cast<To>(x) : Limits<To>::kLowest;
     } else {
       return static_cast<To>(x);
     }
@@ -364,7 +365,7 @@ T remainder_of(T x, T y) {
   return (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-/// For |x| < 2y, as angles have it, x - y·floor(x / y) has the same bits: the quotient rounds to the right side of
+/// For |x| < 2y, as usual for angles, x - y·floor(x / y) has the same bits. The quotient rounds to the right side of
 /// integers, and products by -2 … 1 are exact.
 template <class T>
 void remainder(void* to, const void* const* in, I64 n, I64 /*first*/) {
@@ -377,8 +378,8 @@ void remainder(void* to, const void* const* in, I64 n, I64 /*first*/) {
     int bad = 0;
     for (I64 i = begin; i < end; ++i) {
       const T quotient = x[i] / y[i];
-      const bool is_small = (y[i] > 0) & (y[i] < Limits<T>::huge) & (Absolute::of(x[i]) < 2 * y[i]);
-      const bool is_normal = (Absolute::of(quotient) > Limits<T>::tiny) | (x[i] == 0);
+      const bool is_small = (y[i] > 0) & (y[i] < Limits<T>::kHuge) & (Absolute::of(x[i]) < 2 * y[i]);
+      const bool is_normal = (Absolute::of(quotient) > Limits<T>::kTiny) | (x[i] == 0);
       bad |= (is_small & is_normal) ? 0 : 1;
       out[i] = x[i] - y[i] * Floor::of(quotient);
     }
@@ -452,7 +453,7 @@ void positions(void* to, const void* const* /*in*/, I64 n, I64 first) {
   for (I32 i = 0; i < static_cast<I32>(n); ++i) out[i] = begin + i;
 }
 
-/// The number of elements of an ascending table that precede x; NaN is the greatest.
+/// The number of elements of an ascending table that precede x; NaN is the maximum.
 template <class T, bool kRight>
 void search(void* to, const void* const* in, I64 n, I64 /*first*/) {
   const T *x = static_cast<const T*>(in[0]), *table = static_cast<const T*>(in[1]);
@@ -564,20 +565,38 @@ void add(const I32* __restrict x, I64 n, I32* __restrict out) {
   for (I64 i = 0; i < n; ++i) out[i] += x[i];
 }
 
-I64 tuples(const Byte* table, const I32* offsets, const I32* to, I64 first, I64 lists, I32* out) {
+typedef Byte Bytes8 __attribute__((vector_size(8)));
+typedef I32 Positions8 __attribute__((vector_size(32)));
+typedef I32 UnalignedPositions8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+template <std::size_t kMembers>
+I64 tuples_of(const Byte* const* tables, const I32* offsets, const I32* to, I64 first, I64 lists, I32* const* out) {
+  const Byte* table[kMembers];
+  I32* target[kMembers];
+  for (std::size_t m = 0; m < kMembers; ++m) table[m] = tables[m], target[m] = out[m];
   for (I64 list = first; list < lists; ++list) {
     const I32 begin = offsets[list], length = offsets[list + 1] - begin;
     if (length > kTableLength) return list;
-    const Byte* __restrict from = table + length * kTableTuples;
-    I32* __restrict target = out + to[list];
-    const I32 count = to[list + 1] - to[list];
+    const I32 at = to[list], count = to[list + 1] - at;
     I32 i = 0;
     do {
-      for (int lane = 0; lane < 8; ++lane) target[i + lane] = begin + from[i + lane];
+      for (std::size_t m = 0; m < kMembers; ++m) {
+        Bytes8 bytes;
+        __builtin_memcpy(&bytes, table[m] + length * kTableTuples + i, sizeof bytes);
+        *reinterpret_cast<UnalignedPositions8*>(target[m] + at + i) =
+            __builtin_convertvector(bytes, Positions8) + begin;
+      }
       i += 8;
     } while (i < count);
   }
   return lists;
+}
+
+I64 tuples(const Byte* const* tables, int members, const I32* offsets, const I32* to, I64 first, I64 lists,
+           I32* const* out) {
+  if (members == 1) return tuples_of<1>(tables, offsets, to, first, lists, out);
+  if (members == 2) return tuples_of<2>(tables, offsets, to, first, lists, out);
+  return tuples_of<3>(tables, offsets, to, first, lists, out);
 }
 
 // ---------------------------------------------------------------------------------------------------------- reductions
@@ -648,7 +667,7 @@ void fold_from(const void* x, const I32* offsets, I64 lists, void* out, I32* scr
 template <class T, class F, bool kHighest>
 void extreme(const void* x, const I32* offsets, I64 lists, void* out, I32* scratch) {
   fold<T, T, F>(static_cast<const T*>(x), offsets, lists, static_cast<T*>(out), scratch,
-                kHighest ? Limits<T>::highest : Limits<T>::lowest);
+                kHighest ? Limits<T>::kHighest : Limits<T>::kLowest);
 }
 
 /// The position of the first extreme element. NaN stays if it is the first element.
@@ -810,19 +829,19 @@ constexpr void add_size(Kernels& k, int log_size) {
 }
 
 constexpr void add_boolean(Kernels& k) {
-  constexpr ElementType t = ElementType::boolean;
-  add_comparisons<Byte>(k, t);
-  add_conversions<Byte>(k, t);
-  k.element[at(Op::bit_and, t)] = binary<Byte, Byte, And>;
-  k.element[at(Op::bit_or, t)] = binary<Byte, Byte, Or>;
-  k.element[at(Op::bit_xor, t)] = binary<Byte, Byte, Xor>;
-  k.element[at(Op::invert, t)] = unary<Byte, Byte, Not>;
-  k.reduce[at(Reduction::sum)][at(t)] = sum_true;
-  k.reduce[at(Reduction::product)][at(t)] = fold_from<Byte, I64, Product, 1>;
-  k.reduce[at(Reduction::any)][at(t)] = any_true;
-  k.reduce[at(Reduction::all)][at(t)] = all_true;
-  k.reduce[at(Reduction::minimum)][at(t)] = extreme_true<Least, 1>;
-  k.reduce[at(Reduction::maximum)][at(t)] = extreme_true<Greatest, 0>;
+  constexpr ElementType kType = ElementType::boolean;
+  add_comparisons<Byte>(k, kType);
+  add_conversions<Byte>(k, kType);
+  k.element[at(Op::bit_and, kType)] = binary<Byte, Byte, And>;
+  k.element[at(Op::bit_or, kType)] = binary<Byte, Byte, Or>;
+  k.element[at(Op::bit_xor, kType)] = binary<Byte, Byte, Xor>;
+  k.element[at(Op::invert, kType)] = unary<Byte, Byte, Not>;
+  k.reduce[at(Reduction::sum)][at(kType)] = sum_true;
+  k.reduce[at(Reduction::product)][at(kType)] = fold_from<Byte, I64, Product, 1>;
+  k.reduce[at(Reduction::any)][at(kType)] = any_true;
+  k.reduce[at(Reduction::all)][at(kType)] = all_true;
+  k.reduce[at(Reduction::minimum)][at(kType)] = extreme_true<Least, 1>;
+  k.reduce[at(Reduction::maximum)][at(kType)] = extreme_true<Greatest, 0>;
 }
 
 constexpr Kernels made() {

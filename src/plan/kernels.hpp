@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan/kernels.hpp: the loops over strips and over lists of a block, compiled once per instruction set.
+// plan/kernels.hpp: the loops over tiles and over lists of a block, compiled once per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace upsweep::plan::detail {
 
-/// Elements of a strip: element-wise instructions of a group process a domain strip by strip, so that their results
+/// Elements of a tile: element-wise instructions of a group process a domain tile by tile, so that their results
 /// stay in L1. 256 to 2,048 were measured to be within 6 %.
-inline constexpr int kStrip = 512;
+inline constexpr int kTile = 512;
 /// Elements that may be written past the end of an array of a block.
 inline constexpr int kSlack = 64;
 
@@ -23,21 +23,19 @@ using ElementKernel = void (*)(void* out, const void* const* in, std::int64_t n,
 using ReduceKernel = void (*)(const void* x, const std::int32_t* offsets, std::int64_t lists, void* out,
                               std::int32_t* scratch);
 
-/// Element kernels besides those of map(), which have the numbers op · kElementTypes + type.
-enum ElementId : int {
-  kConvert = kOps * kElementTypes,                   ///< + from · kElementTypes + to
-  kTake = kConvert + kElementTypes * kElementTypes,  ///< x, index; + log2 of the size
-  kTakeClamped = kTake + 4,                          ///< x, index, length of x
-  kLookup = kTakeClamped + 4,                        ///< x, index of int64, length of x
-  kCopy = kLookup + 4,                               ///< + log2 of the size
-  kTakeAdd = kCopy + 4,                              ///< x, i, y, j: x[i] + y[j]; + 0: float32, 1: float64
-  kAddTake = kTakeAdd + 2,                           ///< x, y, j: x + y[j]
-  kCounts = kAddTake + 2,                            ///< offsets
-  kPositions,
-  kSearchLeft,  ///< x, table, length of the table; + type
-  kSearchRight = kSearchLeft + kElementTypes,
-  kElementKernels = kSearchRight + kElementTypes
-};
+// The numbers of element kernels. The kernels of map() have the numbers op · kElementTypes + type. The others follow.
+inline constexpr int kConvert = kOps * kElementTypes;  ///< + from · kElementTypes + to
+inline constexpr int kTake = kConvert + kElementTypes * kElementTypes;  ///< x, index; + log2 of the size
+inline constexpr int kTakeClamped = kTake + 4;  ///< x, index, length of x
+inline constexpr int kLookup = kTakeClamped + 4;  ///< x, index of int64, length of x
+inline constexpr int kCopy = kLookup + 4;  ///< + log2 of the size
+inline constexpr int kTakeAdd = kCopy + 4;  ///< x, i, y, j: x[i] + y[j]; + 0: float32, 1: float64
+inline constexpr int kAddTake = kTakeAdd + 2;  ///< x, y, j: x + y[j]
+inline constexpr int kCounts = kAddTake + 2;  ///< offsets
+inline constexpr int kPositions = kCounts + 1;
+inline constexpr int kSearchLeft = kPositions + 1;  ///< x, table, length of the table; + type
+inline constexpr int kSearchRight = kSearchLeft + kElementTypes;
+inline constexpr int kElementKernels = kSearchRight + kElementTypes;
 
 /// Tables of the combinations of short lists: byte j of member m of tuples of k from n elements.
 inline constexpr int kTableLength = 8;   ///< elements of a list
@@ -61,10 +59,11 @@ struct Kernels {
   void (*runs)(const std::int32_t* from, const std::int32_t* to, std::int64_t lists, std::int32_t* out);
   /// Writes the positions that lay lists x and y one after the other. The positions of y follow those of x.
   void (*interleave)(const std::int32_t* x, const std::int32_t* y, std::int64_t lists, std::int32_t* out);
-  /// Writes a member of the tuples of each list of `offsets`. Tuples of a list with at most kTableLength elements are
-  /// copied from table[length · kTableTuples]; returns the number of lists before the first longer list.
-  std::int64_t (*tuples)(const std::uint8_t* table, const std::int32_t* offsets, const std::int32_t* to,
-                         std::int64_t first, std::int64_t lists, std::int32_t* out);
+  /// Writes members of the tuples of each list of `offsets`, from list `first` on. Tuples of a list with at most
+  /// kTableLength elements are copied from tables[m][length · kTableTuples] to out[m]. Stops at a longer list; returns
+  /// the number of lists before it.
+  std::int64_t (*tuples)(const std::uint8_t* const* tables, int members, const std::int32_t* offsets,
+                         const std::int32_t* to, std::int64_t first, std::int64_t lists, std::int32_t* const* out);
 };
 
 const Kernels& kernels_baseline() noexcept;

@@ -15,7 +15,7 @@ void add_offsets(Program& program, std::vector<Id>& to, const std::vector<Id>& l
   for (const Id part : lists) to.push_back(program.offsets(part));
 }
 
-/// What the offsets of a domain are made of; its positions are made of that, and of the offsets.
+/// Returns the nodes that the offsets of a domain are computed from. Its positions also need the offsets.
 std::vector<Id> needs_of_offsets(Program& program, Id domain) {
   const DomainNode d = program.domain_at(domain);
   std::vector<Id> made;

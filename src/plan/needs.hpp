@@ -17,7 +17,7 @@ std::vector<Id> needs(Program& program, Id node);
 /// Returns the nodes that outputs and checks need, each after those that it needs itself.
 std::vector<Id> live_order(Program& program);
 
-/// Returns whether the node is computed by a loop over strips.
+/// Returns whether the node is computed by a loop over tiles.
 bool is_element_wise(Kind kind);
 
 }  // namespace upsweep::plan::detail

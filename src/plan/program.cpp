@@ -105,7 +105,7 @@ Program::Derived Program::derived(const Node& node) const {
           return {.chooses = false, .target = space(d.parts[0])};
         case DomainKind::product:
           return {.chooses = false, .target = space(d.parts[1])};
-        // The parts are domain_at(beside).parts, and the domain `beside` is made before its positions.
+        // The payload is the domain of all parts.
         case DomainKind::concatenation:
           return {.chooses = true, .target = static_cast<Id>(node.payload)};
         default:

@@ -42,7 +42,7 @@ enum class Kind : std::uint8_t {
   before,   ///< of a filter: the number of kept elements before each element, and one more
 };
 
-/// What a node is, besides its arguments.
+/// An operation and its arguments.
 struct Node {
   Kind kind{};
   ElementType type{};
@@ -110,7 +110,7 @@ class Program {
   [[nodiscard]] const DomainNode& domain_at(Id domain) const { return domains[static_cast<std::size_t>(domain)]; }
   [[nodiscard]] Id space(Id domain) const { return domain_at(domain).space; }
   [[nodiscard]] bool is_scalar(Id node) const { return at(node).domain == kNone; }
-  /// Returns whether the positions name each element at most once, so that there are at most as many as elements.
+  /// Returns whether the positions name each element at most once, so that there are no more positions than elements.
   [[nodiscard]] bool chooses(Id index) const { return derived_[static_cast<std::size_t>(index)].chooses; }
   /// Returns the domain of which all positions are elements, whatever the data; kNone: it is not known.
   [[nodiscard]] Id target(Id index) const { return derived_[static_cast<std::size_t>(index)].target; }
@@ -123,7 +123,7 @@ class Program {
   std::size_t max_nodes = kMaxNodes;
 
  private:
-  /// What is known of the values of a node as positions.
+  /// Facts about the values of a node as positions.
   struct Derived {
     bool chooses = false;
     Id target = kNone;

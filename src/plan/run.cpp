@@ -84,12 +84,12 @@ Worker::Worker(const Compiled& code)
       buffers_(static_cast<std::size_t>(code.buffers)),
       parameters_(code.scalars.size()) {
   const auto scalars = std::ranges::count_if(code.slots, [](const Slot& s) { return s.place == Place::scalar; });
-  strips_.resize((static_cast<std::size_t>(code.registers) + static_cast<std::size_t>(scalars)) * kStripBytes);
+  tiles_.resize((static_cast<std::size_t>(code.registers) + static_cast<std::size_t>(scalars)) * kTileBytes);
   std::size_t next = static_cast<std::size_t>(code.registers);
   for (std::size_t s = 0; s < code.slots.size(); ++s) {
     const Slot& slot = code.slots[s];
-    if (slot.place == Place::strip) slots[s] = strips_.data() + static_cast<std::size_t>(slot.index) * kStripBytes;
-    if (slot.place == Place::scalar) slots[s] = strips_.data() + next++ * kStripBytes;
+    if (slot.place == Place::tile) slots[s] = tiles_.data() + static_cast<std::size_t>(slot.index) * kTileBytes;
+    if (slot.place == Place::scalar) slots[s] = tiles_.data() + next++ * kTileBytes;
   }
 }
 
@@ -123,17 +123,17 @@ void Worker::set_scalars(const Compiled& code, std::span<const Scalar> parameter
     if (has_scalars_ && parameters_[i] == number.bits()) continue;
     parameters_[i] = number.bits();
     is_changed = true;
-    const int size = size_of(number.type());
-    auto* strip = static_cast<std::byte*>(slots[static_cast<std::size_t>(scalar.slot)]);
+    const auto size = static_cast<std::size_t>(size_of(number.type()));
+    auto* tile = static_cast<std::byte*>(slots[static_cast<std::size_t>(scalar.slot)]);
     const std::uint64_t bits = number.bits();
-    for (int k = 0; k < kStrip + kSlack; ++k) std::memcpy(strip + k * size, &bits, static_cast<std::size_t>(size));
+    for (std::size_t k = 0; k < kTile + kSlack; ++k) std::memcpy(tile + k * size, &bits, size);
   }
   has_scalars_ = true;
   if (!is_changed) return;
   for (const Step& step : code.prologue) {
     const void* in[4];
     for (int k = 0; k < 4; ++k) in[k] = step.in[k] < 0 ? nullptr : slots[static_cast<std::size_t>(step.in[k])];
-    kernels[step.kernel](slots[static_cast<std::size_t>(step.out)], in, kStrip + kSlack, 0);
+    kernels[step.kernel](slots[static_cast<std::size_t>(step.out)], in, kTile + kSlack, 0);
   }
 }
 

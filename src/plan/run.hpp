@@ -23,8 +23,8 @@ inline constexpr std::int64_t kBlockEvents = 1024;
 inline constexpr std::int64_t kBlockElements = std::int64_t{1} << 17;
 /// The maximum number of elements of a domain in a block: positions are int32.
 inline constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 4096;
-/// Bytes of a strip. Not a power of two, so that strips do not compete for the same sets of L1.
-inline constexpr std::size_t kStripBytes = (kStrip + kSlack) * 8;
+/// Bytes of a tile. Not a power of two, so that tiles do not compete for the same sets of L1.
+inline constexpr std::size_t kTileBytes = (kTile + kSlack) * 8;
 
 /// Thrown where a block needs more memory than is allowed.
 struct TooLarge {};
@@ -68,7 +68,7 @@ class Bytes {
   std::size_t size_ = 0, capacity_ = 0;
 };
 
-/// What one worker computes with.
+/// The memory of one worker.
 class Worker {
  public:
   explicit Worker(const Compiled& code);
@@ -97,7 +97,7 @@ class Worker {
  private:
   std::byte* grown(Buffer& buffer, std::size_t bytes, std::size_t stagger, std::int64_t limit);
 
-  std::vector<std::byte> strips_;
+  std::vector<std::byte> tiles_;
   std::vector<Buffer> buffers_;
   Buffer scratch_[2];
   std::int64_t buffer_bytes_ = 0;
@@ -105,7 +105,7 @@ class Worker {
   bool has_scalars_ = false;
 };
 
-/// What a block appended to an output.
+/// The part of an output that one block appended.
 struct Piece {
   std::int32_t worker = 0;
   std::size_t begin = 0;  ///< bytes

@@ -3,7 +3,7 @@
 //
 // A node *sinks* if a take through a choosing index (a filter, argmin) is replaced by the node's operation on taken
 // operands. A node also has other users. If one of them needs it as an array of the block (a reduction, a mask, an
-// output), it does not sink. If another one reads it in strips, it sinks only if it costs less than to store it.
+// output), it does not sink. If another one reads it in tiles, it sinks only if it costs less than to store it.
 #include "plan/sink.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace upsweep::plan::detail {
 namespace {
 
-/// The maximum cost at which a value is computed both for all elements in strips and again for the chosen ones. A store
-/// and a load cost about as much as 2 to 16 operations on a quarter of the elements.
+/// The maximum cost at which a value is computed both for all elements in tiles and again for the chosen ones. A store
+/// and a load cost about the time of 2 to 16 operations on a quarter of the elements.
 constexpr int kCheap = 16;
 constexpr int kExpensive = kCheap + 1;
 constexpr int kMaxDepth = 200;
@@ -59,7 +59,7 @@ class Sinking {
   /// How a node is used, and the decision.
   struct Uses {
     bool as_array = false;
-    bool in_strips = false;
+    bool in_tiles = false;
     bool chosen = false;  ///< through a choosing index, or by a node that sinks
     bool sinks = false;
     int cost = 0;
@@ -114,7 +114,7 @@ class Sinking {
     const Node& n = program_.at(id);
     Uses& u = uses(id);
     if (n.domain == kNone || u.as_array || !u.chosen) return;
-    if (u.in_strips && u.cost > kCheap) return;
+    if (u.in_tiles && u.cost > kCheap) return;
     switch (n.kind) {
       case Kind::map:
       case Kind::convert:
@@ -132,13 +132,13 @@ class Sinking {
   void pass_on(Id id) {
     const Node& n = program_.at(id);
     const Uses u = uses(id);
-    const bool is_computed = !u.sinks || u.in_strips;  // for all elements
+    const bool is_computed = !u.sinks || u.in_tiles;  // for all elements
     switch (n.kind) {
       case Kind::take: {
         Uses &from = uses(n.args[0]), &index = uses(n.args[1]);
         (program_.chooses(n.args[1]) ? from.chosen : from.as_array) = true;
         if (u.sinks) index.chosen = true;
-        if (is_computed) index.in_strips = true;
+        if (is_computed) index.in_tiles = true;
         break;
       }
       case Kind::beside:
@@ -147,7 +147,7 @@ class Sinking {
       default:
         for (const Id arg : n.args) {
           if (u.sinks) uses(arg).chosen = true;
-          if (is_computed) uses(arg).in_strips = true;
+          if (is_computed) uses(arg).in_tiles = true;
         }
         for (const Id need : needs(program_, id)) {
           if (std::ranges::find(n.args, need) == n.args.end()) uses(need).as_array = true;

@@ -6,8 +6,8 @@
 
 namespace upsweep::plan::detail {
 
-/// Rewrites takes. Of sqrt(x)[kept] only the square roots of the kept elements are computed. A value that is needed as
-/// an array anyway is taken from. Values do not change.
+/// Rewrites takes: sqrt(x)[kept] becomes sqrt(x[kept]), so that only the chosen elements are computed. A
+/// value that is needed as an array anyway is taken from. Values do not change.
 void sink_takes(Program& program);
 
 }  // namespace upsweep::plan::detail

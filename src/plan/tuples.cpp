@@ -57,7 +57,7 @@ std::int64_t tuple_count(std::int64_t length, int k, bool replacement) noexcept 
   for (int i = 0; i < k; ++i) {
     if (length <= i) return 0;
     count = count * static_cast<UInt128>(length - i) / static_cast<UInt128>(i + 1);
-    // What follows can only grow, until k is more than half of the length: then the result is small anyway.
+    // Later factors make it smaller only if k exceeds half of the length. Such lists have few tuples.
     if (count > UInt128{kMostTuples} << 32U) return kMostTuples;
   }
   return static_cast<std::int64_t>(std::min<UInt128>(count, UInt128{kMostTuples}));
@@ -71,8 +71,8 @@ std::int32_t* put_tuples(std::int32_t first, std::int64_t length, int k, bool re
                          std::int32_t* out) noexcept {
   if (tuple_count(length, k, replacement) == 0) return out;
   const int skip = replacement ? 0 : 1;
-  const int rest = k - 1 - member;   // members after this one: each element is repeated for their tuples
-  std::array<std::int64_t, 8> at{};  // the members up to this one
+  const int rest = k - 1 - member;              // members after this one: each element is repeated for their tuples
+  std::array<std::int64_t, kMostMembers> at{};  // the members up to this one
   for (int m = 0; m < member; ++m) at[static_cast<std::size_t>(m)] = m * skip;
   for (;;) {
     const std::int64_t begin = member == 0 ? 0 : at[static_cast<std::size_t>(member - 1)] + skip;

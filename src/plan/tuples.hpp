@@ -8,6 +8,9 @@
 
 namespace upsweep::plan::detail {
 
+/// The maximum number of members of a tuple.
+inline constexpr int kMostMembers = 8;
+
 /// Returns the number of tuples of k of `length` elements, or kMostTuples if there are more.
 inline constexpr std::int64_t kMostTuples = std::int64_t{1} << 31;
 [[nodiscard]] std::int64_t tuple_count(std::int64_t length, int k, bool replacement) noexcept;

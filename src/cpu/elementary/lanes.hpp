@@ -171,8 +171,8 @@ UPSWEEP_INLINE Narrow narrowed(Lanes x) {
 /// 2^k for an integer k in -1022 … 1023, given as k + kRounder; 0 for k = -1023.
 UPSWEEP_INLINE Lanes power_of_two(Bits rounded) { return value((rounded << 52) + kOneBits); }
 
-/// Σ c[i]·x^i, by Estrin's scheme: halves are summed apart, which shortens the longest chain of operations. A processor
-/// computes only some registers ahead, so it is the length of this chain that takes the time. powers[i] is x^(2^i).
+/// Σ c[i]·x^i, by Estrin's scheme: halves are summed apart, which shortens the longest chain of operations. A CPU
+/// overlaps only few iterations of such loops, so the length of this chain determines the time. powers[i] is x^(2^i).
 template <int kCount>
 UPSWEEP_INLINE Lanes estrin(const Lanes* powers, const double* c) {
   if constexpr (kCount == 1) {

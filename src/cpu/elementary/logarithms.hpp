@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu/elementary/logarithms.hpp: log, log2, log10, log1p, asinh, acosh, atanh and power of the lanes of a register.
 //
-// x = 2^k·(1 + f) with 1 + f in 2/3 … 4/3. With s = f / (2 + f), log(1 + f) = 2 atanh(s) is a polynomial of s². The form
-// f - (f²/2 - s·(f²/2 + R(s²))) loses no bits for small f. The logarithm in power needs 12 bits more than a double: a
-// table of 128 entries makes f small.
+// x = 2^k·(1 + f) with 1 + f in 0.688 … 1.376. With s = f / (2 + f), log(1 + f) = 2 atanh(s) is a polynomial of s². The
+// form f - (f²/2 - s·(f²/2 + R(s²))) loses no bits for small f. The logarithm in power needs 12 bits more than a
+// double: a table of 128 entries makes f small.
 // Include this header only in files that are compiled once per ISA.
 #pragma once
 
@@ -20,8 +20,9 @@ struct Decomposed {
   Bits offset;  ///< of the mantissa of m from the smallest one
 };
 
-/// The upper bits of the smallest m: 2/3, which gives smaller errors than √½, and 181/256, where a bin of the table begins.
-constexpr std::int64_t kTwoThirdsBits = 0x3fe5555500000000;
+/// The upper bits of the smallest m: 0.688, and 181/256, where a bin of the table begins. In ulp, errors are largest at
+/// the ends of the interval for k = 1 and -1, where much of k·ln 2 cancels. With 0.688 both ends have equal errors.
+constexpr std::int64_t kSmallestBits = 0x3fe6041800000000;
 constexpr std::int64_t kFirstBinBits = 0x3fe6a00000000000;
 
 template <std::int64_t kSmallest>
@@ -44,7 +45,7 @@ UPSWEEP_INLINE Normal normalized(Lanes x) {
   return {select(small, x * 0x1p54, x), select(small, all(54), Lanes{})};
 }
 
-/// log(1 + f) = f - tail, for 1 + f in 2/3 … 4/3. Only the tail is rounded.
+/// log(1 + f) = f - tail, for 1 + f in 0.688 … 1.376. Only the tail is rounded.
 struct LogTail {
   Lanes s;
   Lanes tail;
@@ -71,7 +72,7 @@ UPSWEEP_INLINE Bits is_positive_normal(Lanes x) { return (x >= kSmallestNormal) 
 template <class P, bool kAll>
 UPSWEEP_INLINE Lanes log_of_multiple(Lanes x, double doublings) {
   const Normal normal = kAll ? normalized(x) : Normal{x, Lanes{}};
-  const Decomposed d = decompose<kTwoThirdsBits>(normal.x);
+  const Decomposed d = decompose<kSmallestBits>(normal.x);
   const Lanes k = kAll ? d.k - normal.excess + doublings : d.k;
   const Lanes f = d.m - 1.0;
   const LogTail log = log_tail<P>(f);
@@ -98,7 +99,7 @@ template <class P, bool kAll>
 UPSWEEP_INLINE Lanes log_in_base(Lanes x, const double (&unit)[2], const double (&inverse)[2], Bits& usual) {
   usual &= is_positive_normal(x);
   const Normal normal = kAll ? normalized(x) : Normal{x, Lanes{}};
-  const Decomposed d = decompose<kTwoThirdsBits>(normal.x);
+  const Decomposed d = decompose<kSmallestBits>(normal.x);
   const Lanes k = kAll ? d.k - normal.excess : d.k;
   const Lanes f = d.m - 1.0;
   const LogTail log = log_tail<P>(f);
@@ -134,7 +135,7 @@ struct Log10 {
 template <class P>
 UPSWEEP_INLINE Parts log_of_one_plus(Parts x) {
   const Parts sum = ordered_sum(all(1.0), x.hi);  // beyond 2^53 the second part has no effect
-  const Decomposed d = decompose<kTwoThirdsBits>(sum.hi);
+  const Decomposed d = decompose<kSmallestBits>(sum.hi);
   // Where 1 + x needs no power of two, f is x, which has more bits than 1 + x.
   const Bits direct = d.k == 0.0;
   const Lanes f = select(direct, x.hi, d.m - 1.0);

@@ -16,20 +16,31 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
+import warnings
 from typing import Any
 
 import awkward as ak
 import numpy as np
 
-from upsweep.awkward._fuse import layouts, recorder
-from upsweep.awkward._fuse.guards import Guards, is_constant
-from upsweep.awkward._fuse.program import Program, Rerun
+from upsweep.awkward._signatures import AWKWARD
+
+# The recorder uses functions of Awkward that are not public, and the lowering repeats what Awkward's functions do. With another
+# version than the tested one, functions run as they are.
+TESTED = ak.__version__ == AWKWARD
+_CPU = ak.Array([0]).layout.backend
+if TESTED:
+    from upsweep.awkward._fuse import layouts, recorder
+    from upsweep.awkward._fuse.guards import Guards, is_constant
+    from upsweep.awkward._fuse.program import Program, Rerun
 
 __all__ = ["Fused", "fuse"]
 
 # Recordings of one function: by types of arguments, and by the values of numbers that the function asked for.
 _MOST_RECORDINGS = 64
+# Recordings for the same types, because something changes that the function reads.
+_MOST_CHANGES = 16
 
 
 def _builder() -> Any:
@@ -69,11 +80,10 @@ class Arguments:
             if place != len(self.values):
                 key.append(place)
                 return
-            layout = x._layout
-            backend = layout.backend
-            if not backend.nplike.known_data:
-                raise _TypeTracer
-            if backend.name != "cpu":
+            backend = x._layout._backend
+            if backend is not _CPU:
+                if not backend.nplike.known_data:
+                    raise _TypeTracer
                 raise _Refused(f"an array of the backend {backend.name}")
             if x._attrs:
                 raise _Refused("an array with attributes")
@@ -135,9 +145,16 @@ class Fused:
         self._threads = threads
         self._new_builder = new_builder
         self._entries: dict[tuple, tuple[Program | str, Guards]] = {}
+        self._changes: dict[tuple, int] = {}
         self._static: set[int] = set()  # the places of numbers whose values belong to the key
         self._lock = threading.Lock()  # of self._entries and self._static; not held while a function is recorded or runs
         self.reason: str | None = None  # why the last call of any thread ran in Awkward as a whole
+
+    def __reduce__(self) -> Any:
+        found: Any = sys.modules.get(self.__module__)
+        for name in self.__qualname__.split("."):
+            found = getattr(found, name, None)
+        return self.__qualname__ if found is self else (Fused, (self._function, self._threads))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -171,21 +188,27 @@ class Fused:
         return self._function(*args, **kwargs)
 
     def _entry(self, args: tuple, kwargs: dict) -> tuple[Arguments, Program | str]:
+        if not TESTED:
+            raise _Refused(f"upsweep.awkward.fuse was tested with awkward {AWKWARD}, not with {ak.__version__}")
         while True:
             arguments = Arguments(args, kwargs, self._static)
             key = (*arguments.key, *arguments.buffers.key)
             entry = self._entries.get(key)
-            if entry is not None and entry[1].changed() is None:
+            changed = None if entry is None else entry[1].changed()
+            if entry is not None and changed is None:
                 return arguments, entry[0]
+            if entry is None and len(self._entries) >= _MOST_RECORDINGS:
+                return arguments, f"there are {_MOST_RECORDINGS} recordings of the function"
+            if self._changes.get(key, 0) >= _MOST_CHANGES:
+                return arguments, f"{changed} changes between calls"
             guards = Guards(self._function, arguments.objects)
             made = self._record(arguments, args, kwargs, guards)
-            if isinstance(made, set):
-                with self._lock:
-                    self._static = self._static | made
-                continue
             with self._lock:
-                if len(self._entries) >= _MOST_RECORDINGS:
-                    del self._entries[next(iter(self._entries))]
+                if isinstance(made, set):
+                    self._static = self._static | made
+                    continue
+                if entry is not None:
+                    self._changes[key] = self._changes.get(key, 0) + 1
                 self._entries[key] = (made, guards)
             return arguments, made
 
@@ -246,4 +269,10 @@ def fuse(function: Any = None, *, threads: int | None = None) -> Any:
         return functools.partial(fuse, threads=threads)
     if not callable(function) or inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
         raise TypeError(f"fuse: a function is needed, not {type(function).__name__}")
+    if not TESTED:
+        warnings.warn(
+            f"upsweep.awkward.fuse was tested with awkward {AWKWARD}, not with {ak.__version__}: the function runs as it is",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return function if isinstance(function, Fused) and function._threads == threads else Fused(function, threads)

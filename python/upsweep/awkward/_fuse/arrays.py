@@ -7,6 +7,7 @@
     Lists(lists, content)         `lists` is the domain of the elements, whose parent is the domain of the lists
     Option(valid, content)        missing values: a value of booleans; elements that are missing exist, without meaning
     Single(content)               lists of exactly one element, such as keepdims=True makes: the content is over the lists' domain
+    Fixed(contents)               lists of as many elements as there are contents; such as clip=True makes
     Foreign(reason)               an array that plans do not support; only calls that use it are not lowered
 
 Each array has a `domain`, the plan's handle of the index space of its outermost elements.
@@ -85,6 +86,19 @@ class Single:
         return self.content.domain
 
 
+class Fixed:
+    """Lists of the same number of elements. Each content has one element of every list, and is over the lists' domain."""
+
+    __slots__ = ("contents",)
+
+    def __init__(self, contents: list[Any]):
+        self.contents = contents
+
+    @property
+    def domain(self) -> int:
+        return self.contents[0].domain
+
+
 class Foreign:
     __slots__ = ("domain", "reason")
 
@@ -103,4 +117,4 @@ class Scalar:
         self.node = node
 
 
-ARRAYS = (Column, Record, Lists, Option, Single, Foreign)
+ARRAYS = (Column, Record, Lists, Option, Single, Fixed, Foreign)

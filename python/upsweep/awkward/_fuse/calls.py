@@ -13,7 +13,7 @@ import awkward as ak
 import numpy as np
 
 from upsweep.awkward._fuse import numbers
-from upsweep.awkward._fuse.arrays import ARRAYS, Column, Foreign, Lists, Option, Record, Scalar, Single, Unsupported, Val
+from upsweep.awkward._fuse.arrays import ARRAYS, Column, Fixed, Foreign, Lists, Option, Record, Scalar, Single, Unsupported, Val
 from upsweep.awkward._fuse.layouts import TYPES
 from upsweep.awkward._fuse.lowering import Lowering
 
@@ -40,6 +40,8 @@ def depth(x: Any) -> int:
     """The number of dimensions, the events included, as far as the first record."""
     if isinstance(x, Lists | Single):
         return 1 + depth(x.content)
+    if isinstance(x, Fixed):
+        return 1 + depth(x.contents[0])
     return depth(x.content) if isinstance(x, Option) else 1
 
 
@@ -125,6 +127,8 @@ def _inside(low: Lowering, x: Any, f: Any) -> Any:
         return Single(f(x.content), x.regular)
     if isinstance(x, Record):
         return Record({name: f(y) for name, y in x.fields.items()}, x.domain)
+    if isinstance(x, Fixed):
+        return Fixed([f(y) for y in x.contents])
     raise Unsupported(x.reason if isinstance(x, Foreign) else f"{type(x).__name__}")
 
 
@@ -332,8 +336,7 @@ def firsts(low: Lowering, node: Any, array: Any, axis: Any = 1, **_kwargs: Any) 
         return at_lists(low, x, axis, of)
 
     def of(x: Lists) -> Any:
-        there = low.map("greater", low.counts(x.lists), low.constant(0, "int32"))
-        return low.option(there, low.moved(x.content, low.starts(x.lists)))
+        return low.element(x, 0)
 
     if isinstance(array, Option):
         return low.option(array.valid, over(array.content, axis))
@@ -351,10 +354,12 @@ def singletons(low: Lowering, node: Any, array: Any, axis: Any = 0, **_kwargs: A
 
 @lowers(ak.pad_none)
 def pad_none(low: Lowering, node: Any, array: Any, target: Any, axis: Any = 1, *, clip: Any = False, **_kwargs: Any) -> Any:
-    if is_true(clip) or isinstance(target, bool) or not isinstance(target, int) or target < 0:
-        raise Unsupported("pad_none with clip")
+    if isinstance(target, bool) or not isinstance(target, int) or target < 0 or (is_true(clip) and not 1 <= target <= 16):
+        raise Unsupported(f"pad_none to {target} elements")
 
     def of(x: Lists) -> Any:
+        if clip:
+            return Fixed([low.element(x, i) for i in range(target)])
         padded = low.builder.pad(x.lists, target)
         source = low.source(padded, 0, True)
         there = low.map("greater_equal", source, low.constant(0, "int32"))
@@ -546,6 +551,8 @@ def fill_none(low: Lowering, node: Any, array: Any, value: Any, axis: Any = -1, 
             return low.option(x.valid, over(x.content, axis, layout._content))
         if isinstance(x, Lists):
             return Lists(x.lists, over(x.content, None if axis is None else axis - 1, layout._content), x.domain)
+        if isinstance(x, Fixed):
+            return Fixed([over(y, None if axis is None else axis - 1, layout._content) for y in x.contents])
         if isinstance(x, Column) and (axis is None or axis == 0):
             return x
         raise Unsupported(f"fill_none of {type(x).__name__}")
@@ -603,6 +610,22 @@ def where(low: Lowering, node: Any, *args: Any, **_kwargs: Any) -> Any:
         return Column(low.map("where", test, low.convert(x.value, dtype), low.convert(y.value, dtype)), domain)
 
     return low.broadcast([condition, x, y], leaf, stop)
+
+
+@lowers(ak.broadcast_arrays)
+def broadcast_arrays(low: Lowering, node: Any, *arrays: Any, **kwargs: Any) -> list:
+    if kwargs:
+        raise Unsupported("broadcast_arrays with keywords")
+
+    def of(which: int) -> Any:
+        def leaf(leaves: list) -> Any:
+            if any(isinstance(x, Record) for x in leaves):
+                raise Unsupported("broadcast_arrays of records")
+            return _as_array(low, leaves[which], low.one_domain(leaves))
+
+        return low.broadcast(list(arrays), leaf)
+
+    return [of(which) for which in range(len(arrays))]
 
 
 @lowers(ak.nan_to_num)
@@ -759,6 +782,41 @@ def mean(low: Lowering, node: Any, x: Any, weight: Any = None, axis: Any = None,
     return _reduced(low, x, axis, keepdims, of)
 
 
+@lowers(ak.var, ak.std)
+def variance(low: Lowering, node: Any, x: Any, weight: Any = None, ddof: Any = 0, axis: Any = None, *, keepdims: Any = False,
+             mask_identity: Any = False, **_kwargs: Any) -> Any:  # fmt: skip
+    """The mean of the squared distances from the mean."""
+    if weight is not None or ddof != 0:
+        raise Unsupported(f"{node.name} with weights or ddof")
+
+    def of(value: Val, lists: int, _origin: int, domain: int) -> Any:
+        value = low.everywhere(low.convert(value, "float64"), lists)
+        count = low.convert(low.counts(lists), "float64")
+        center = low.map("divide", _reduce(low, "sum", value, lists), count)
+        distance = low.map("subtract", value, low.take(center, low.parents(lists)))
+        made = low.map("divide", _reduce(low, "sum", low.map("multiply", distance, distance), lists), count)
+        if node.function is ak.std:
+            made = low.map("sqrt", made)
+        return _with_identity(low, made, lists, domain, mask_identity)
+
+    return _reduced(low, x, axis, keepdims, of)
+
+
+@lowers(ak.ptp)
+def range_of_values(low: Lowering, node: Any, array: Any, axis: Any = None, *, keepdims: Any = False, mask_identity: Any = True,
+                    **_kwargs: Any) -> Any:  # fmt: skip
+    if not is_true(mask_identity):
+        raise Unsupported("mask_identity=False")
+
+    def of(value: Val, lists: int, _origin: int, domain: int) -> Any:
+        if value.dtype == "bool":
+            raise Unsupported("ptp of booleans")
+        made = low.map("subtract", _reduce(low, "maximum", value, lists), _reduce(low, "minimum", value, lists))
+        return _with_identity(low, made, lists, domain, True)
+
+    return _reduced(low, array, axis, keepdims, of)
+
+
 # ------------------------------------------------------------------------------------------------------------------- sorting
 
 
@@ -800,7 +858,7 @@ def argsort(low: Lowering, node: Any, array: Any, axis: Any = -1, *, ascending: 
 
 
 # Functions with arguments that are numbers in the place of arrays.
-_OF_NUMBERS = {ak.where, ak.fill_none, ak.with_field, ak.full_like, ak.zip, ak.nan_to_num}
+_OF_NUMBERS = {ak.broadcast_arrays, ak.where, ak.fill_none, ak.with_field, ak.full_like, ak.zip, ak.nan_to_num}
 
 
 def _as_scalar(x: Any) -> Any:

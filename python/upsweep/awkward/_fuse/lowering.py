@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from upsweep.awkward._fuse import layouts
-from upsweep.awkward._fuse.arrays import Column, Foreign, Lists, Option, Record, Scalar, Single, Unsupported, Val
+from upsweep.awkward._fuse.arrays import Column, Fixed, Foreign, Lists, Option, Record, Scalar, Single, Unsupported, Val
 
 
 class Lowering:
     def __init__(self, builder: Any, aliases: dict[int, int]):
         self.builder = builder
         self.events = builder.events()
-        self.aliases = aliases  # buffers of offsets: the first one at the same place in memory
+        self.aliases = aliases  # buffers of offsets: the first one that is the same array
         self.list_parents: dict[int, int] = {}
         self.vals: dict[int, Val] = {}
         self.lists_of_counts: dict[int, int] = {}
@@ -34,7 +34,6 @@ class Lowering:
         self.parameter_of: dict[tuple, int] = {}
         self.messages: list[str] = []  # of checks
         self.outputs: dict[tuple, int] = {}
-        self.arithmetic = 0  # element-wise operations that were lowered
 
     # ---- values
 
@@ -65,7 +64,8 @@ class Lowering:
     def map(self, op: str, *args: Val) -> Val:
         if op != "where" and not self.builder.is_defined(op, args[-1].dtype):
             raise Unsupported(f"{op} of {args[-1].dtype}")
-        self.arithmetic += 1
+        if op == "invert" and args[0].op == op:
+            return args[0].args[0]
         return self.val(self.builder.map(op, [x.handle for x in args]), op, args)
 
     def convert(self, x: Val, dtype: str) -> Val:
@@ -189,6 +189,8 @@ class Lowering:
                 return x
             gathered = self.builder.gather(x.lists, index.handle)
             return Lists(gathered, self.moved(x.content, self.source(gathered, 0, index.chooses)), index.domain)
+        if isinstance(x, Fixed):
+            return Fixed([self.moved(y, index) for y in x.contents])
         if isinstance(x, Foreign):
             return Foreign(x.reason, index.domain)
         raise Unsupported(f"elements of {type(x).__name__} by position")
@@ -196,6 +198,15 @@ class Lowering:
     def filtered(self, x: Any, domain: int) -> Any:
         """What stays in `domain`, a filter of that of x."""
         return self.moved(x, self.source(domain, 0, True))
+
+    def element(self, x: Lists, i: int) -> Option:
+        """Element i of each list, missing if the list has no more than i elements."""
+        there = self.map("greater", self.counts(x.lists), self.constant(i, "int32"))
+        place = self.starts(x.lists)
+        if i > 0:
+            place = self.map("add", place, self.constant(i, "int32"))
+            place.chooses = True
+        return self.option(there, self.moved(x.content, place))
 
     def as_lists(self, x: Single) -> Lists:
         lists = self.builder.regular(x.domain, 1)
@@ -241,15 +252,28 @@ class Lowering:
             return self.option(self.both(*[x.valid for x in options]), inner)
         lists = [x for x in args if isinstance(x, Lists)]
         singles = [x for x in args if isinstance(x, Single)]
+        if any(isinstance(x, Fixed) for x in args):
+            return self._broadcast_fixed(args, leaf, stop)
         if lists or (singles and not all(x.regular for x in singles)):
             if not all(x.regular for x in singles):
                 args = [self.as_lists(x) if isinstance(x, Single) and not x.regular else x for x in args]
                 lists = [x for x in args if isinstance(x, Lists)]
             chosen = lists[0].lists
             return self.lists(chosen, self.broadcast([self.into(x, chosen) for x in args], leaf, stop))
+        if singles and any(isinstance(x, Column | Record) for x in args):
+            raise Unsupported("lists of one element with an array that has no lists")  # as NumPy broadcasts: from the right
         if singles:
             return Single(self.broadcast([x.content if isinstance(x, Single) else x for x in args], leaf, stop))
         return leaf(args)
+
+    def _broadcast_fixed(self, args: list[Any], leaf: Any, stop: Any) -> Fixed:
+        size = max(len(x.contents) for x in args if isinstance(x, Fixed))
+        if any(
+            isinstance(x, Lists | Single | Column | Record) or (isinstance(x, Fixed) and len(x.contents) != size) for x in args
+        ):
+            raise Unsupported("lists of a fixed length with other lists")
+        each = [[x.contents[i] if isinstance(x, Fixed) else x for x in args] for i in range(size)]
+        return Fixed([self.broadcast(leaves, leaf, stop) for leaves in each])
 
     def one_domain(self, args: list[Any]) -> int:
         """The domain of all arrays among the arguments."""
@@ -272,6 +296,8 @@ class Lowering:
             return self.option(x.valid, self.field(x.content, name))
         if isinstance(x, Single):
             return Single(self.field(x.content, name), x.regular)
+        if isinstance(x, Fixed):
+            return Fixed([self.field(y, name) for y in x.contents])
         raise Unsupported(x.reason if isinstance(x, Foreign) else f"a field of {type(x).__name__}")
 
     def item(self, x: Any, where: Any) -> Any:
@@ -283,9 +309,11 @@ class Lowering:
             kept = self.builder.filter(where.domain, self.everywhere(where.value, where.domain).handle)
             return self.filtered(x, kept)
         if isinstance(where, tuple):
+            if where and all(isinstance(y, str) for y in where):
+                return functools.reduce(self.field, where, x)
             return self.slices(x, where)
         if isinstance(where, Option) and isinstance(where.content, Column):
-            raise Unsupported("a mask or an index with missing values")
+            return self._masked(x, where)
         if isinstance(x, Option) or isinstance(where, Option):
             valid = [y.valid for y in (x, where) if isinstance(y, Option)]
             inner = self.item(*[y.content if isinstance(y, Option) else y for y in (x, where)])
@@ -300,6 +328,14 @@ class Lowering:
             made = self.picked(x, where.content, x.domain, None)
             return Single(made, False)
         raise Unsupported(f"a subscript of type {type(where).__name__} of {type(x).__name__}")
+
+    def _masked(self, x: Any, where: Option) -> Any:
+        """Events by a mask with missing values, which become missing events."""
+        if where.content.value.dtype != "bool" or not self.same(x.domain, where.domain):
+            raise Unsupported("an index with missing values")
+        mask = self.everywhere(self.map("bit_or", where.content.value, self.invert(where.valid)), where.domain)
+        kept = self.builder.filter(where.domain, mask.handle)
+        return self.option(self.take(where.valid, self.source(kept, 0, True)), self.filtered(x, kept))
 
     def jagged(self, x: Lists, where: Lists) -> Any:
         """Lists by lists: a mask or an index for the elements of each list."""
@@ -359,8 +395,8 @@ class Lowering:
         self.check(inside, "an index is out of range")
         return self.map("add", self.convert(index, "int32"), starts)
 
-    def slices(self, x: Any, where: tuple) -> Any:
-        """x[:, …]: the first subscript takes all events."""
+    def slices(self, x: Any, where: tuple, valid: Val | None = None) -> Any:
+        """x[:, …]: the first subscript takes all events. Lists that are not valid may lack elements."""
         if Ellipsis in [y if y is Ellipsis else None for y in where]:
             raise Unsupported("a subscript with ...")
         if not where or where[0] != slice(None):
@@ -369,7 +405,7 @@ class Lowering:
         if not where:
             return x
         if isinstance(x, Option):
-            return self.option(x.valid, self.slices(x.content, (slice(None), *where)))
+            return self.option(x.valid, self.slices(x.content, (slice(None), *where), x.valid))
         one, rest = where[0], where[1:]
         if one is None:
             return Single(self.slices(x, (slice(None), *rest)))
@@ -377,6 +413,10 @@ class Lowering:
             if isinstance(one, int) and one in (0, -1) and x.regular:
                 return self.slices(x.content, (slice(None), *rest))
             x = self.as_lists(x)
+        if isinstance(x, Fixed):
+            if isinstance(one, bool) or not isinstance(one, int) or not -len(x.contents) <= one < len(x.contents):
+                raise Unsupported("a subscript of lists of a fixed length")
+            return self.slices(x.contents[one], (slice(None), *rest))
         if not isinstance(x, Lists):
             raise Unsupported(f"a subscript of {type(x).__name__}")
         starts, counts = self.starts(x.lists), self.counts(x.lists)
@@ -386,7 +426,7 @@ class Lowering:
             if rest:
                 raise Unsupported("a subscript after an index")
             index = self.everywhere(self.constant(one, "int64"), x.domain)
-            place = self.at(index, starts, counts, None)
+            place = self.at(index, starts, counts, valid)
             place.chooses = True
             return self.moved(x.content, place)
         if one.step not in (None, 1):

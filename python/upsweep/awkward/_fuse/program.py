@@ -71,6 +71,7 @@ class Stage:
         self._lower(order, there)
         self._choose(order, there)
         done = {*self.shapes, *self.calls}
+        assert done, "a stage without progress"
         self.is_last = all(node in done for node in program.outputs if node in order)
 
     def _lower(self, order: list[Node], there: dict[Node, Any]) -> None:
@@ -117,20 +118,27 @@ class Stage:
             if node not in self.lowered:
                 wanted.update((x, None) for x in nodes_in((node.args, node.kwargs)) if x in self.lowered and x not in there)
         by_awkward = list(self.reasons)
-        for node in wanted:
+        by_awkward += [node for node in order if node.kind == "part" and node.args[0] in self.reasons]
+        todo = list(wanted)
+        while todo:
+            node = todo.pop()
             if node.meta is None or not self._is_arithmetic(node, there):
                 by_awkward.append(node)
                 continue
             try:
-                self.shapes[node] = layouts.Shape(self.low, self.lowered[node], node.meta._layout)
-            except Unsupported as why:
+                self.shapes[node] = layouts.Shape(self.low, self.lowered[node], node.meta)
+            except Unsupported as why:  # the plan computes what the call needs
                 self.reasons[node] = str(why)
                 by_awkward.append(node)
+                for x in nodes_in((node.args, node.kwargs)):
+                    if x in self.lowered and x not in there and x not in wanted:
+                        wanted[x] = None
+                        todo.append(x)
         if self.shapes:
             self.plan = self.low.builder.compile()
             self.columns = list(self.plan.columns())
         needed: set[Node] = set()
-        todo = by_awkward
+        todo = list(by_awkward)
         while todo:  # each call with all that it needs and that the plan does not compute
             node = todo.pop()
             if node not in there and node not in self.shapes and node not in needed:
@@ -159,8 +167,7 @@ class Stage:
             if isinstance(made, tuple):
                 raise Rerun(self.low.messages[made[0]])
             for node, shape in self.shapes.items():
-                meta = node.meta
-                there[node] = ak.Array(shape.make(made), behavior=meta._behavior, attrs=meta._attrs or None)
+                there[node] = shape.array(made)
         for node in self.calls:
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
             there[node] = node.function(*args, **kwargs)
