@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "plan_twin.hpp"
@@ -82,8 +83,8 @@ Elements small_numbers(ElementType type, std::size_t n, Random& random) {
 }
 
 std::vector<std::int64_t> lengths(std::int64_t n, int most, Random& random) {
-  std::vector<std::int64_t> made;
-  for (std::int64_t i = 0; i < n; ++i) made.push_back(below(random, most + 1));
+  std::vector<std::int64_t> made(static_cast<std::size_t>(n));
+  for (std::int64_t& one : made) one = below(random, most + 1);
   return made;
 }
 
@@ -252,7 +253,7 @@ TEST(PlanTest, RemaindersOfAnglesAreExact) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------------------- reductions
+// ---------------------------------------------------------------------------------------------------------- reductions
 
 TEST(PlanTest, ReductionsOfEveryType) {
   Random random(4);
@@ -265,6 +266,7 @@ TEST(PlanTest, ReductionsOfEveryType) {
       const Domain lists = twin.list(twin.builder.events(), sizes, ElementType::int32, 5);
       const Value x = twin.column(any_numbers(type, twin.count(lists), random), lists);
       std::vector<Value> made;
+      made.reserve(6);
       for (int r = 0; r < 6; ++r) made.push_back(twin.reduce(static_cast<Reduction>(r), x, lists));
       const Value is_filled = twin.map(Op::greater, {twin.counts(lists), twin.constant(Scalar(0))});
       const Value zero = twin.fill(twin.constant(Scalar::of(type, std::int64_t{0})), twin.builder.events());
@@ -285,9 +287,9 @@ TEST(PlanTest, ReductionsOfEveryType) {
   }
 }
 
-// --------------------------------------------------------------------------------------------------------- random programs
+// ----------------------------------------------------------------------------------------------------- random programs
 
-/// Grows a program by random calls, whose values it knows.
+/// Grows a program by random calls, whose values it also computes.
 class RandomProgram {
  public:
   RandomProgram(std::uint64_t seed, std::int64_t events) : random_(seed), twin_(events) {
@@ -298,10 +300,10 @@ class RandomProgram {
       std::vector<std::int64_t> sizes = lengths(events, 1 + below(random_, 5), random_);
       if (events > 3 && below(random_, 4) == 0)
         sizes[static_cast<std::size_t>(below(random_, static_cast<int>(events)))] = 9 + below(random_, 60);
-      add(twin_.list(root, sizes, offsets[below(random_, 3)], below(random_, 2) * 7));
+      add(twin_.list(root, sizes, offsets[below(random_, 3)], std::int64_t{7} * below(random_, 2)));
     }
     add(twin_.list(domains_[1], lengths(twin_.lists(domains_[1]).length, 3, random_), ElementType::int64,
-                   below(random_, 2) * 3));
+                   std::int64_t{3} * below(random_, 2)));
     inputs_ = domains_;
     for (int i = 0; i < 10; ++i) add_column();
     for (const ElementType type :
@@ -446,6 +448,7 @@ class RandomProgram {
         add(made);
         for (const ElementType type : {ElementType::float64, ElementType::int32, ElementType::boolean}) {
           std::vector<Value> values;
+          values.reserve(parts.size());
           for (const Domain part : parts) values.push_back(value_over(part, type));
           if (type == ElementType::float64 && below(random_, 2) == 0) {  // the same operation of all parts
             for (Value& v : values) v = twin_.map(Op::multiply, {v, v});
@@ -571,11 +574,11 @@ void test_random_program(std::uint64_t seed) {
 TEST(PlanTest, RandomPrograms) {
   const char* given = std::getenv("UPSWEEP_PLAN_SEEDS");  // more of them: "1000 2000"
   std::uint64_t first = 0, last = 280;
-  if (given != nullptr) std::sscanf(given, "%lu %lu", &first, &last);
+  if (given != nullptr) std::istringstream(given) >> first >> last;
   for (std::uint64_t seed = first; seed < last && !HasFailure(); ++seed) test_random_program(seed);
 }
 
-// ------------------------------------------------------------------------------------------------------------ the machine
+// --------------------------------------------------------------------------------------------------------- the machine
 
 /// The pairs of each list whose sum is large, and their number by event.
 struct Pairs {
@@ -755,9 +758,9 @@ TEST(PlanTest, ShortInputsAreErrors) {
 TEST(PlanTest, RunsAtTheSameTime) {
   const Pairs program(std::vector<std::int64_t>(4000, 4));
   const Plan plan = program.twin.builder.compile();
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&] {
+  std::vector<std::thread> threads(4);
+  for (std::thread& thread : threads) {
+    thread = std::thread([&] {
       for (int i = 0; i < 10; ++i) program.expect(plan.run(program.twin.columns, {}, 4000), "at the same time");
     });
   }
@@ -787,7 +790,7 @@ TEST(PlanTest, ARunCanBeEnded) {
   program.expect(plan.run(program.twin.columns, {}, 100'000), "afterwards");
 }
 
-// ---------------------------------------------------------------------------------------------------------------- programs
+// ------------------------------------------------------------------------------------------------------------ programs
 
 TEST(PlanTest, EqualNodesAreOne) {
   Builder builder;

@@ -53,7 +53,7 @@ struct Elements {
   }
 };
 
-// ---------------------------------------------------------------------------------------------------- functions of numbers
+// ------------------------------------------------------------------------------------------------ functions of numbers
 
 template <class T>
 T naive_remainder(T x, T y) {
@@ -310,7 +310,7 @@ To naive_conversion(T x) {
   }
 }
 
-// ----------------------------------------------------------------------------------------------------------- the programs
+// -------------------------------------------------------------------------------------------------------- the programs
 
 /// The members of every tuple of k of n elements, in lexicographic order.
 inline std::vector<std::vector<int>> naive_tuples(int n, int k, bool replacement) {
@@ -566,6 +566,7 @@ class Twin {
                                     for (const auto& tuple : naive_tuples(
                                              static_cast<int>(lists_[d].offsets[i + 1] - first), k, replacement)) {
                                       std::vector<std::int64_t> places;
+                                      places.reserve(tuple.size());
                                       for (const int member : tuple) places.push_back(first + member);
                                       put(places);
                                     }
@@ -720,7 +721,7 @@ inline void expect_equal(const Result& result, int output, const Elements& expec
       std::memcpy(&got, bytes.data() + i * sizeof got, sizeof got);
       const T want = expected.at<T>(i);
       if (got != got && want != want) continue;
-      ASSERT_EQ(std::memcmp(&got, &want, sizeof got), 0)
+      ASSERT_TRUE(std::ranges::equal(std::as_bytes(std::span(&got, 1)), std::as_bytes(std::span(&want, 1))))
           << what << ": output " << output << ", element " << i << ": " << +got << ", expected " << +want;
     }
   });

@@ -289,9 +289,9 @@ class Builder {
 
   /// Returns the domain of the events.
   [[nodiscard]] Domain events();
-  /// Returns the elements of input lists. List i of `parent` is elements offsets[i] … offsets[i + 1] - 1, where `column`
-  /// holds the offsets: one more than `parent` has elements, of int32, uint32 or int64; the first need not be 0.
-  /// `parent` is events() or a domain of list() or regular().
+  /// Returns the elements of input lists. List i of `parent` is elements offsets[i] … offsets[i + 1] - 1, where
+  /// `column` holds the offsets: one more than `parent` has elements, of int32, uint32 or int64; the first need not be
+  /// 0. `parent` is events() or a domain of list() or regular().
   [[nodiscard]] Domain list(Domain parent, int column, ElementType offsets = ElementType::int64);
   /// Returns `size` elements for each element of `parent`, which may be any domain.
   [[nodiscard]] Domain regular(Domain parent, std::int64_t size);

@@ -91,8 +91,8 @@ ElementKind kind_of(ElementType type) {
 /// Runs on fewer events keep the interpreter's lock: releasing and acquiring it takes longer than the runs.
 constexpr std::int64_t kKeepsLock = 256;
 
-/// Runs a plan. `columns` has arrays, and None for columns that the plan does not read; `parameters` has tuples (number,
-/// type). Returns the outputs, or a tuple (message, event) of the check that has failed.
+/// Runs a plan. `columns` has arrays, and None for columns that the plan does not read; `parameters` has tuples
+/// (number, type). Returns the outputs, or a tuple (message, event) of the check that has failed.
 nb::object run(const Plan& plan, const nb::list& columns, const nb::list& parameters, std::int64_t events,
                std::optional<int> threads) {
   std::vector<plan::Column> inputs(nb::len(columns));

@@ -339,7 +339,8 @@ void give_back(std::unique_ptr<detail::Run> run) noexcept {
   const std::shared_ptr<const detail::Compiled> code = run->code;
   try {
     code->keep_run(std::move(run));
-  } catch (const std::bad_alloc&) {  // then it is not kept
+  } catch (const std::bad_alloc&) {
+    return;  // it is freed
   }
 }
 

@@ -206,6 +206,7 @@ class Sinking {
         break;
       default: {
         std::vector<Id> args;
+        args.reserve(n.args.size());
         for (const Id arg : n.args) args.push_back(sunk(arg, index, depth + 1));
         made = program_.map(static_cast<Op>(n.payload), std::move(args));
       }
@@ -219,6 +220,7 @@ class Sinking {
     const bool all_sink = std::ranges::all_of(parts, [&](Id part) { return sinks(part); });
     if (!all_sink || !is_one_operation(parts) || depth > kMaxDepth) {
       std::vector<Id> args;
+      args.reserve(parts.size());
       for (const Id part : parts) args.push_back(rewritten(part));
       return program_.take(program_.beside(domain, std::move(args), type), index);
     }
@@ -227,6 +229,7 @@ class Sinking {
     std::vector<Id> args;
     for (std::size_t a = 0; a < program_.at(parts[0]).args.size(); ++a) {
       std::vector<Id> operands;
+      operands.reserve(parts.size());
       for (const Id part : parts) operands.push_back(program_.at(part).args[a]);
       const bool is_one_scalar = std::ranges::all_of(
           operands, [&](Id operand) { return operand == operands[0] && program_.is_scalar(operand); });

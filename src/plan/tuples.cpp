@@ -70,7 +70,7 @@ const std::uint8_t* tuple_table(int k, bool replacement, int member) noexcept {
 std::int32_t* put_tuples(std::int32_t first, std::int64_t length, int k, bool replacement, int member,
                          std::int32_t* out) noexcept {
   if (tuple_count(length, k, replacement) == 0) return out;
-  const int skip = replacement ? 0 : 1;
+  const std::int64_t skip = replacement ? 0 : 1;
   const int rest = k - 1 - member;              // members after this one: each element is repeated for their tuples
   std::array<std::int64_t, kMostMembers> at{};  // the members up to this one
   for (int m = 0; m < member; ++m) at[static_cast<std::size_t>(m)] = m * skip;

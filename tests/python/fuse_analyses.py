@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/fuse_analyses.py: steps of analyses on events that are records of lists, for the tests of upsweep.awkward.fuse.
+# tests/python/fuse_analyses.py: steps of analyses on events that are records of lists, for the tests of
+# upsweep.awkward.fuse.
 import awkward as ak
 import numpy as np
 

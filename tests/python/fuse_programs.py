@@ -282,7 +282,7 @@ def equal(x, y, rtol):
 
 
 def differences(expected, got, path="", rtol=1e-9):
-    """What differs between two trees of arrays."""
+    """Returns the differences between two trees of arrays."""
     if isinstance(expected, dict):
         assert list(expected) == list(got)
         return [each for name in expected for each in differences(expected[name], got[name], f"{path}.{name}", rtol)]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_fuse.py: functions that upsweep.awkward.fuse runs in one pass return what Awkward returns: the queries of
-# bench/adl.py, random programs, and functions that cannot be fused. UPSWEEP_FUSE_PROGRAMS is the number of random programs.
+# tests/python/test_fuse.py: functions that upsweep.awkward.fuse runs in one pass return what Awkward returns: the
+# queries of bench/adl.py, random programs, and functions that cannot be fused. UPSWEEP_FUSE_PROGRAMS is the number of
+# random programs.
 import concurrent.futures
 import dataclasses
 import importlib.util
@@ -21,8 +22,8 @@ ak = pytest.importorskip("awkward")
 import fuse_analyses
 import fuse_programs
 import plan_in_numpy
-import upsweep.awkward
 from fuse_programs import differences, made_events
+from upsweep.awkward import _fuse
 from upsweep.awkward._fuse import Fused, calls
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
@@ -51,7 +52,7 @@ adl = queries()
 def fuse(request):
     """upsweep.awkward.fuse, and the same with plans that NumPy executes."""
     if request.param == "plan":
-        return upsweep.awkward.fuse
+        return _fuse.fuse
     return lambda function: Fused(function, None, plan_in_numpy.Builder)
 
 
@@ -61,7 +62,7 @@ def jets():
 
 
 def result_of(function, *args, **kwargs):
-    """What a call returns, or the error that it raises."""
+    """Returns the result of a call, or the error that it raises."""
     try:
         return function(*args, **kwargs)
     except Exception as error:  # noqa: BLE001
@@ -100,7 +101,7 @@ def stages_of(fused):
     return found
 
 
-# ----------------------------------------------------------------------------------------------------------- ADL queries
+# ---------------------------------------------------------------------------------------------------------- ADL queries
 
 FUSED_QUERIES = [query for query, _ in adl.QUERIES]
 
@@ -145,7 +146,7 @@ def test_adl_queries_of_a_part_of_the_events(query, fuse):
     assert len(fused._entries) == 1
 
 
-# ------------------------------------------------------------------------------------------------------- random programs
+# ------------------------------------------------------------------------------------------------------ random programs
 
 PROGRAMS = int(os.environ.get("UPSWEEP_FUSE_PROGRAMS", "40"))
 PER_TEST = 20
@@ -156,7 +157,8 @@ def test_random_programs(first, fuse):
     for seed in range(first, min(first + PER_TEST, PROGRAMS)):
         numbers = random.Random(seed)
         program = [numbers.randrange(fuse_programs.STEPS * 256) for _ in range(numbers.randint(1, 12))]
-        layout = numbers.choice([x for x in fuse_programs.LAYOUTS if x is not fuse_programs.small_offsets])  # ak.num: int32
+        # ak.num of small offsets is int32.
+        layout = numbers.choice([x for x in fuse_programs.LAYOUTS if x is not fuse_programs.small_offsets])
         count = numbers.choice([0, 1, 2, 40, 40, 40, 40, 1500 if seed % 10 == 0 else 40])
         events = {name: layout(array) for name, array in made_events(count, seed).items()}
 
@@ -489,7 +491,7 @@ def test_the_same_array_twice(fuse, jets):
 
 # ------------------------------------------------------------------------------------------------------------- analyses
 
-# Steps that plans lack and Awkward executes, which are no reason to run a whole function in Awkward.
+# Steps that plans lack and Awkward executes, which must not make the whole function run in Awkward.
 BY_AWKWARD = {"different_fields", "scaled_by_mean", "totals", "without_nan", "close"}
 
 
@@ -538,7 +540,8 @@ def test_missing_values(fuse):
         return [ak.sum(x, axis=1), ak.max(x, axis=1), x + 1, ak.fill_none(x, 0), ak.is_none(x, axis=1), opt * 2, ak.fill_none(opt, 1),
                 ak.drop_none(opt) + 1, masked, ak.argmax(masked, axis=1), ak.count(masked, axis=1), ak.flatten(masked) * 2,
                 ak.mask(jets, opt > 0).pt * 2, jets[masked > 40].pt, ak.num(ak.mask(jets, ak.fill_none(opt, 0) > 0)) + 1,
-                ak.singletons(opt) * 2, ak.pad_none(jets, 2).eta + 1, ak.firsts(ak.mask(jets, jets.flag)).pt]  # fmt: skip
+                ak.singletons(opt) * 2, ak.pad_none(jets, 2).eta + 1,
+                ak.firsts(ak.mask(jets, jets.flag)).pt]  # fmt: skip
 
     fused = check(fuse, analysis, events)
     assert stages_of(fused)
@@ -671,7 +674,7 @@ def test_arguments_that_are_refused(fuse, jets):
 def test_threads_record_and_run_at_once(jets):
     events = [made_events(500, seed) for seed in range(4)]
     programs = [[3 * i + 37 * j for j in range(8)] for i in range(8)]
-    functions = [upsweep.awkward.fuse(lambda e, program=program: fuse_programs.interpret(program, e)) for program in programs]
+    functions = [_fuse.fuse(lambda e, program=program: fuse_programs.interpret(program, e)) for program in programs]
     barrier = threading.Barrier(8)
 
     def work(worker):
@@ -700,7 +703,7 @@ def test_explain(fuse, jets):
 inner_cut = 20.0
 
 
-@upsweep.awkward.fuse
+@_fuse.fuse
 def inner(x, cut):
     return x.pt[(x.pt > cut) & (x.pt > inner_cut)]
 
@@ -721,16 +724,16 @@ def test_fused_functions_in_fused_functions(fuse, jets):
 
 def test_fused_functions_are_pickled(jets):
     assert pickle.loads(pickle.dumps(inner)) is inner
-    bound = pickle.loads(pickle.dumps(upsweep.awkward.fuse(length, threads=1)))
+    bound = pickle.loads(pickle.dumps(_fuse.fuse(length, threads=1)))
     assert not differences(length(jets), bound(jets))
 
 
 def test_errors_of_fuse():
     with pytest.raises(TypeError, match="a function is needed, not int"):
-        upsweep.awkward.fuse(3)
-    fused = upsweep.awkward.fuse(threads=2)(length)
+        _fuse.fuse(3)
+    fused = _fuse.fuse(threads=2)(length)
     assert fused.__name__ == "length"
-    assert upsweep.awkward.fuse(fused, threads=2) is fused
+    assert _fuse.fuse(fused, threads=2) is fused
 
 
 def test_another_version_of_awkward(jets):
@@ -738,9 +741,9 @@ def test_another_version_of_awkward(jets):
 import warnings
 import awkward
 awkward.__version__ = "2.99.0"
-import upsweep.awkward
+from upsweep.awkward import _fuse
 with warnings.catch_warnings(record=True) as seen:
-    fused = upsweep.awkward.fuse(lambda x: x + 1)
+    fused = _fuse.fuse(lambda x: x + 1)
 assert "was tested with awkward" in str(seen[0].message), seen
 assert fused(awkward.Array([1, 2])).to_list() == [2, 3]
 assert fused.explain(awkward.Array([1])).startswith("not fused: upsweep.awkward.fuse was tested"), fused.explain(awkward.Array([1]))

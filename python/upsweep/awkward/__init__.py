@@ -26,12 +26,6 @@ was called or not. For lists of numbers, they read the elements once, while Awkw
 input, they call Awkward's function.
 
 >>> upsweep.awkward.max(array, axis=1)
-
-`fuse` runs a whole function of arrays in one pass, without an intermediate array in memory:
-
->>> @upsweep.awkward.fuse
-... def leading_pt(jets, most):
-...     return ak.max(jets.pt[abs(jets.eta) < most], axis=1)
 """
 
 from upsweep.awkward._functions import (
@@ -55,7 +49,6 @@ from upsweep.awkward._functions import (
     sort,
     sum,
 )
-from upsweep.awkward._fuse import fuse
 from upsweep.awkward._table import kernels, register, registered, unregister
 
 __all__ = [
@@ -70,7 +63,6 @@ __all__ = [
     "count",
     "count_nonzero",
     "flatten",
-    "fuse",
     "kernels",
     "local_index",
     "max",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_fuse/__init__.py: upsweep.awkward.fuse, which runs a function of Awkward Arrays in one pass.
+# upsweep/awkward/_fuse/__init__.py: runs a function of Awkward Arrays in one pass. It is not public yet.
 """From a call of a fused function to its result:
 
 recorder.py    runs the function once on arrays without data, and records its calls as a graph
@@ -26,8 +26,8 @@ import numpy as np
 
 from upsweep.awkward._signatures import AWKWARD
 
-# The recorder uses functions of Awkward that are not public, and the lowering repeats what Awkward's functions do. With another
-# version than the tested one, functions run as they are.
+# The recorder uses functions of Awkward that are not public, and the lowering repeats what Awkward's functions do. With
+# another version than the tested one, functions run as they are.
 TESTED = ak.__version__ == AWKWARD
 _CPU = ak.Array([0]).layout.backend
 if TESTED:
@@ -137,7 +137,7 @@ class Arguments:
 
 
 class Fused:
-    """A function that runs in one pass over its arrays. Returned by fuse()."""
+    """The result of fuse(): a function that runs in one pass over its arrays."""
 
     def __init__(self, function: Any, threads: int | None, new_builder: Any = _builder):
         functools.update_wrapper(self, function)
@@ -147,7 +147,8 @@ class Fused:
         self._entries: dict[tuple, tuple[Program | str, Guards]] = {}
         self._changes: dict[tuple, int] = {}
         self._static: set[int] = set()  # the places of numbers whose values belong to the key
-        self._lock = threading.Lock()  # of self._entries and self._static; not held while a function is recorded or runs
+        # Of self._entries and self._static; not held while a function is recorded or runs.
+        self._lock = threading.Lock()
         self.reason: str | None = None  # why the last call of any thread ran in Awkward as a whole
 
     def __reduce__(self) -> Any:

@@ -7,7 +7,7 @@
     Lists(lists, content)         `lists` is the domain of the elements, whose parent is the domain of the lists
     Option(valid, content)        missing values: a value of booleans; elements that are missing exist, without meaning
     Single(content)               lists of exactly one element, such as keepdims=True makes: the content is over the lists' domain
-    Fixed(contents)               lists of as many elements as there are contents; such as clip=True makes
+    Fixed(contents)               lists of len(contents) elements, such as clip=True makes
     Foreign(reason)               an array that plans do not support; only calls that use it are not lowered
 
 Each array has a `domain`, the plan's handle of the index space of its outermost elements.
@@ -23,7 +23,7 @@ class Unsupported(Exception):
 
 
 class Val:
-    """A value of the plan: its handle, and what the lowering knows about it."""
+    """A value of the plan: its handle, and what the lowering found out about it."""
 
     __slots__ = ("args", "chooses", "domain", "dtype", "handle", "local", "op")
 

@@ -95,7 +95,7 @@ def is_true(x: Any) -> bool:
     return bool(x)
 
 
-# --------------------------------------------------------------------------------------------------------- types and names
+# ------------------------------------------------------------------------------------------------------ types and names
 
 
 @lowers(ak.with_name, ak.with_parameter, ak.without_parameters, ak.to_packed)
@@ -156,7 +156,7 @@ def _number_as(low: Lowering, number: Scalar, dtype: str) -> Val:
     return low.scalar(number, dtype)
 
 
-# ------------------------------------------------------------------------------------------------------------------ records
+# -------------------------------------------------------------------------------------------------------------- records
 
 
 @lowers(ak.zip)
@@ -258,7 +258,7 @@ def without_field(low: Lowering, node: Any, array: Any, where: Any, **_kwargs: A
     return over(array)
 
 
-# --------------------------------------------------------------------------------------------------------- lists and counts
+# ----------------------------------------------------------------------------------------------------- lists and counts
 
 
 @lowers(ak.num)
@@ -417,7 +417,7 @@ def _joined_operands(low: Lowering, parts: list[Val], domain: int) -> Val:
     return first if first.domain is None and all(x is first for x in parts) else _joined_values(low, parts, domain)
 
 
-# -------------------------------------------------------------------------------------------------------------- combinations
+# --------------------------------------------------------------------------------------------------------- combinations
 
 
 def _combined(low: Lowering, array: Any, n: Any, replacement: Any, axis: Any, fields: Any, index: bool) -> Any:
@@ -486,7 +486,7 @@ def argcartesian(low: Lowering, node: Any, arrays: Any, axis: Any = 1, *, nested
     return _product(low, arrays, axis, nested, True)
 
 
-# ------------------------------------------------------------------------------------------------------------ missing values
+# ------------------------------------------------------------------------------------------------------- missing values
 
 
 @lowers(ak.is_none)
@@ -637,7 +637,7 @@ def nan_to_num(low: Lowering, node: Any, array: Any, copy: Any = True, nan: Any 
     return over(array)
 
 
-# ---------------------------------------------------------------------------------------------------------------- callbacks
+# ------------------------------------------------------------------------------------------------------------ callbacks
 
 
 @lowers(ak.transform)
@@ -654,7 +654,7 @@ def transform(low: Lowering, node: Any, callback: Any, *arrays: Any, **kwargs: A
     return made if len(made) > 1 else made[0]
 
 
-# ---------------------------------------------------------------------------------------------------------------- reductions
+# ----------------------------------------------------------------------------------------------------------- reductions
 
 
 def _reduced(low: Lowering, array: Any, axis: Any, keepdims: Any, of: Any) -> Any:
@@ -817,7 +817,7 @@ def range_of_values(low: Lowering, node: Any, array: Any, axis: Any = None, *, k
     return _reduced(low, array, axis, keepdims, of)
 
 
-# ------------------------------------------------------------------------------------------------------------------- sorting
+# -------------------------------------------------------------------------------------------------------------- sorting
 
 
 def _order(low: Lowering, x: Lists, ascending: Any) -> tuple[Val, Val]:
@@ -854,7 +854,7 @@ def argsort(low: Lowering, node: Any, array: Any, axis: Any = -1, *, ascending: 
     return at_lists(low, array, _innermost(array, axis), of)
 
 
-# --------------------------------------------------------------------------------------------------------------------- nodes
+# ---------------------------------------------------------------------------------------------------------------- nodes
 
 
 # Functions with arguments that are numbers in the place of arrays.

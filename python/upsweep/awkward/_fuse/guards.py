@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_fuse/guards.py: what a function reads besides its arguments, so that a recording is not used after a change.
+# upsweep/awkward/_fuse/guards.py: what a function reads besides its arguments, so that a recording is not used after a
+# change.
 """A recorded function runs once, and the numbers that it reads from globals, closures and default arguments become constants of
 the recording. Guards compares them in each call. If one has changed, the function is recorded again. If the function itself
 changes one, it has a side effect and is not fused.

@@ -30,7 +30,7 @@ class Once:
         return self.made
 
 
-# ----------------------------------------------------------------------------------------------------------------- inputs
+# --------------------------------------------------------------------------------------------------------------- inputs
 
 
 class Buffers:
@@ -47,7 +47,8 @@ class Buffers:
         self.key: list[Any] = []
         self.lengths: list[int] = []  # of the outermost arrays
         self.seen: dict[int, int] = {}  # offsets by their id
-        self.aliases: dict[int, int] = {}  # for each buffer of offsets the first one that is the same array: the same lists
+        # For each buffer of offsets the first one that is the same array: the same lists.
+        self.aliases: dict[int, int] = {}
 
     def add(self, array: ak.Array) -> None:
         layout = array._layout
@@ -195,7 +196,7 @@ def _count(node: Any) -> int:
     return len(counted.columns)
 
 
-# ---------------------------------------------------------------------------------------------------------------- outputs
+# -------------------------------------------------------------------------------------------------------------- outputs
 
 
 def conforms(array: Any, layout: Any) -> bool:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/awkward/_fuse/lowering.py: the nodes of a recording become values of a plan, where plans support them.
-"""Lowering holds the plan's builder and what it knows about the values: which ones are element-wise, which positions choose.
+"""Lowering holds the plan's builder and its facts about the values: which ones are element-wise, which positions choose.
 The calls of Awkward's functions are in calls.py, those of ufuncs in numbers.py. Both use what this file has: positions, masks,
 broadcasting.
 
@@ -196,7 +196,7 @@ class Lowering:
         raise Unsupported(f"elements of {type(x).__name__} by position")
 
     def filtered(self, x: Any, domain: int) -> Any:
-        """What stays in `domain`, a filter of that of x."""
+        """Returns the elements of x that stay in `domain`, a filter of the domain of x."""
         return self.moved(x, self.source(domain, 0, True))
 
     def element(self, x: Lists, i: int) -> Option:
@@ -261,7 +261,8 @@ class Lowering:
             chosen = lists[0].lists
             return self.lists(chosen, self.broadcast([self.into(x, chosen) for x in args], leaf, stop))
         if singles and any(isinstance(x, Column | Record) for x in args):
-            raise Unsupported("lists of one element with an array that has no lists")  # as NumPy broadcasts: from the right
+            # As NumPy broadcasts: from the right.
+            raise Unsupported("lists of one element with an array that has no lists")
         if singles:
             return Single(self.broadcast([x.content if isinstance(x, Single) else x for x in args], leaf, stop))
         return leaf(args)

@@ -26,7 +26,8 @@ _RENAMED = {
     "signbit": "sign_bit",
 }
 _OF_BOOLEANS = {"add": "bit_or", "multiply": "bit_and", "maximum": "bit_or", "minimum": "bit_and", "logical_and": "bit_and",
-                "logical_or": "bit_or", "logical_xor": "bit_xor", "logical_not": "invert", "fmax": "bit_or", "fmin": "bit_and"}  # fmt: skip
+                "logical_or": "bit_or", "logical_xor": "bit_xor", "logical_not": "invert", "fmax": "bit_or",
+                "fmin": "bit_and"}  # fmt: skip
 _COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 _OF_INTEGERS_IDENTITY = {"floor", "ceil", "trunc", "rint", "positive", "conjugate"}
 

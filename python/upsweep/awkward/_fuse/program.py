@@ -20,7 +20,7 @@ from upsweep.awkward._fuse.recorder import REMOVED, Argument, Node, Recording
 
 
 class Rerun(Exception):
-    """This call must be executed by Awkward alone: a check has failed, or a number does not fit."""
+    """This call must be executed by Awkward: a check has failed, or a number does not fit."""
 
 
 def nodes_in(x: Any) -> Any:
@@ -174,7 +174,7 @@ class Stage:
 
 
 def _events(lengths: list[int]) -> int:
-    """The place of an array that has as many elements as most arrays."""
+    """The place of an array with the most frequent number of elements."""
     return max(range(len(lengths)), key=lambda i: lengths.count(lengths[i]), default=0)
 
 
@@ -231,7 +231,7 @@ class Program:
         return self._result(there, values)
 
     def computed(self, values: list[Any], buffers: layouts.Buffers, threads: int | None) -> tuple[dict[Node, Any], list[Stage]]:
-        """What the result consists of, by nodes, and the stages that have computed it."""
+        """Returns the arrays that the result consists of, by nodes, and the stages that have computed them."""
         there = {node: values[place] for node, place in self.arguments}
         for node in self.numbers:
             there[node] = made = node.function(*replaced(list(node.args), there.__getitem__))

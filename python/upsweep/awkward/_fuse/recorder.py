@@ -58,7 +58,8 @@ class Graph:
         self.closed = False
         self.failure: str | None = None  # why the function cannot be recorded
         self.needed: set = set()  # the arguments whose values the function asked for: they become part of the key
-        self.assignments: list[tuple[int, Any, Any]] = []  # (argument, field, value) that the function sets in arguments
+        # (argument, field, value) that the function sets in arguments.
+        self.assignments: list[tuple[int, Any, Any]] = []
 
     def fail(self, reason: str) -> NotRecorded:
         """Notes that the recording is invalid. The caller raises the result."""
@@ -72,7 +73,7 @@ class Graph:
         return NotRecorded(what)
 
 
-# ---------------------------------------------------------------------------------------------------- arguments of calls
+# --------------------------------------------------------------------------------------------------- arguments of calls
 
 # Functions whose results depend on types only.
 _OF_TYPES = {ak.fields, ak.is_tuple, ak.parameters}
@@ -145,7 +146,7 @@ def _wrap_part(graph: Graph, whole: Node, i: int, meta: Any) -> Any:
     return Lazy(meta, Node(graph, "part", operator.getitem, (whole, i), {}, meta, frozenset()))
 
 
-# ------------------------------------------------------------------------------------------------------------- the arrays
+# ----------------------------------------------------------------------------------------------------------- the arrays
 
 
 def _refuses(what: str) -> Any:
@@ -155,8 +156,8 @@ def _refuses(what: str) -> Any:
     return method
 
 
-# Arguments of Awkward's functions at which a number may differ from call to call. At any other place its value becomes part
-# of the plan's key.
+# Arguments of Awkward's functions at which a number may differ from call to call. At any other place its value becomes
+# part of the plan's key.
 _NUMBERS_OF = {ak.where, ak.fill_none, ak.with_field, ak.zip, ak.full_like, ak.broadcast_arrays}
 
 
@@ -281,7 +282,7 @@ def _lazy_class(theirs: type) -> type:
     return made
 
 
-# ------------------------------------------------------------------------------------------------------------ the numbers
+# ---------------------------------------------------------------------------------------------------------- the numbers
 
 
 class Value:
@@ -380,7 +381,7 @@ for _name in ("neg", "pos", "abs", "invert"):
     setattr(Value, f"__{_name}__", lambda self, _function=_function: _of_values(self._fuse_node.graph, _function, (self,)))
 
 
-# -------------------------------------------------------------------------------------------------------------- recording
+# ------------------------------------------------------------------------------------------------------------ recording
 
 
 class Argument:
