@@ -670,9 +670,7 @@ TEST(PlanTest, ParametersAreNotBaked) {
     EXPECT_EQ(plan.run({&column, 1}, {&argument, 1}, 4).values<double>(0), expected);
   }
   const Scalar wrong(1);
-  EXPECT_SAYS(refusal([&] {
-                (void)plan.run({&column, 1}, {&wrong, 1}, 4);
-              }),
+  EXPECT_SAYS(refusal([&] { (void)plan.run({&column, 1}, {&wrong, 1}, 4); }),
               "parameter 0 is int32, but must be float64");
   EXPECT_SAYS(refusal([&] { (void)plan.run({&column, 1}, {}, 4); }), "parameter 0 is missing");
 }
@@ -853,11 +851,8 @@ TEST(PlanTest, MalformedProgramsAreRefused) {
   says([&] { (void)builder.map(Op::add, {x, static_cast<Value>(999)}); }, "value 999 is not a value of this builder");
   says([&] { (void)builder.filter(static_cast<Domain>(-1), x); }, "domain -1 is not a domain of this builder");
   says([&] { (void)builder.filter(a, x); }, "the mask must be of type bool");
-  says(
-      [&] {
-        (void)builder.filter(a, builder.map(Op::less, {y, one}));
-      },
-      "must be a value over 'd1 = list column 0 in d0'");
+  says([&] { (void)builder.filter(a, builder.map(Op::less, {y, one})); },
+       "must be a value over 'd1 = list column 0 in d0'");
   says([&] { (void)builder.take(x, x); }, "the index must be of type int32");
   says([&] { (void)builder.product(a, builder.regular(a, 2), false); }, "have different parents");
   says([&] { (void)builder.concatenation({}); }, "there are no lists");
@@ -876,11 +871,8 @@ TEST(PlanTest, MalformedProgramsAreRefused) {
   says([&] { builder.check(x, 0); }, "the mask must be of type bool");
   says([&] { (void)builder.fill(x, a); }, "is not a scalar");
   says([&] { (void)builder.concatenate(a, std::vector{x}); }, "is not a concatenation");
-  says(
-      [&] {
-        (void)builder.concatenate(builder.concatenation(std::vector{a, b}), std::vector{x});
-      },
-      "needs 2 values, not 1");
+  says([&] { (void)builder.concatenate(builder.concatenation(std::vector{a, b}), std::vector{x}); },
+       "needs 2 values, not 1");
   says([&] { builder.verify(); }, "the program has no output");
   builder.output(e);
   builder.verify();

@@ -72,8 +72,10 @@ class Scalar {
  public:
   Scalar() = default;
   template <class T>
-  requires std::is_arithmetic_v<T>
-  explicit Scalar(T value) : type_(type_for<T>()) { std::memcpy(&bits_, &value, sizeof value); }
+    requires std::is_arithmetic_v<T>
+  explicit Scalar(T value) : type_(type_for<T>()) {
+    std::memcpy(&bits_, &value, sizeof value);
+  }
   /// Returns the number as `type`, converted as C converts it.
   [[nodiscard]] static Scalar of(ElementType type, double number);
   [[nodiscard]] static Scalar of(ElementType type, std::int64_t number);

@@ -47,7 +47,8 @@ struct Limits<double> {
   static constexpr double kTiny = 1e-300, kHuge = 1e300;
 };
 template <class T>
-requires(!kIsFloat<T>) struct Limits<T> {
+  requires(!kIsFloat<T>)
+struct Limits<T> {
   using U = std::make_unsigned_t<T>;
   static constexpr T kHighest = static_cast<T>(kIsSigned<T> ? static_cast<U>(U(~U{0}) >> 1) : U(~U{0}));
   static constexpr T kLowest = static_cast<T>(~kHighest);

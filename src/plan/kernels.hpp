@@ -24,14 +24,14 @@ using ReduceKernel = void (*)(const void* x, const std::int32_t* offsets, std::i
                               std::int32_t* scratch);
 
 // The numbers of element kernels. The kernels of map() have the numbers op · kElementTypes + type. The others follow.
-inline constexpr int kConvert = kOps * kElementTypes;  ///< + from · kElementTypes + to
+inline constexpr int kConvert = kOps * kElementTypes;                   ///< + from · kElementTypes + to
 inline constexpr int kTake = kConvert + kElementTypes * kElementTypes;  ///< x, index; + log2 of the size
-inline constexpr int kTakeClamped = kTake + 4;  ///< x, index, length of x
-inline constexpr int kLookup = kTakeClamped + 4;  ///< x, index of int64, length of x
-inline constexpr int kCopy = kLookup + 4;  ///< + log2 of the size
-inline constexpr int kTakeAdd = kCopy + 4;  ///< x, i, y, j: x[i] + y[j]; + 0: float32, 1: float64
+inline constexpr int kTakeClamped = kTake + 4;                          ///< x, index, length of x
+inline constexpr int kLookup = kTakeClamped + 4;                        ///< x, index of int64, length of x
+inline constexpr int kCopy = kLookup + 4;                               ///< + log2 of the size
+inline constexpr int kTakeAdd = kCopy + 4;     ///< x, i, y, j: x[i] + y[j]; + 0: float32, 1: float64
 inline constexpr int kAddTake = kTakeAdd + 2;  ///< x, y, j: x + y[j]
-inline constexpr int kCounts = kAddTake + 2;  ///< offsets
+inline constexpr int kCounts = kAddTake + 2;   ///< offsets
 inline constexpr int kPositions = kCounts + 1;
 inline constexpr int kSearchLeft = kPositions + 1;  ///< x, table, length of the table; + type
 inline constexpr int kSearchRight = kSearchLeft + kElementTypes;

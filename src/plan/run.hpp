@@ -32,7 +32,7 @@ struct TooLarge {};
 /// Memory that is reused: it grows, and its contents are then lost.
 class Buffer {
  public:
-  ~Buffer() { ::operator delete (memory_, std::align_val_t{64}); }
+  ~Buffer() { ::operator delete(memory_, std::align_val_t{64}); }
   Buffer() = default;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -42,9 +42,9 @@ class Buffer {
   /// Makes it at least that large. `stagger` bytes at the beginning are not used, so that several buffers do not
   /// compete for the same sets of L1.
   void grow(std::size_t bytes, std::size_t stagger) {
-    ::operator delete (memory_, std::align_val_t{64});
+    ::operator delete(memory_, std::align_val_t{64});
     memory_ = nullptr, capacity_ = 0;
-    memory_ = static_cast<std::byte*>(::operator new (bytes + stagger, std::align_val_t{64}));
+    memory_ = static_cast<std::byte*>(::operator new(bytes + stagger, std::align_val_t{64}));
     capacity_ = bytes, stagger_ = stagger;
   }
 
