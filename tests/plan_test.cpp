@@ -451,7 +451,11 @@ class RandomProgram {
           values.reserve(parts.size());
           for (const Domain part : parts) values.push_back(value_over(part, type));
           if (type == ElementType::float64 && below(random_, 2) == 0) {  // the same operation of all parts
-            for (Value& v : values) v = twin_.map(Op::multiply, {v, v});
+            const bool has_scalars = below(random_, 2) == 0;
+            for (Value& v : values) {
+              const Value factor = has_scalars ? twin_.constant(Scalar(1.0 + below(random_, 3))) : v;
+              v = twin_.map(Op::multiply, {v, factor});
+            }
           }
           if (type != ElementType::float64) values[0] = twin_.constant(Scalar::of(type, std::int64_t{1}));
           add(twin_.concatenate(made, parts, values));
@@ -590,13 +594,17 @@ struct Pairs {
     sum = twin.map(Op::add, {twin.take(x, twin.source(pairs, 0)), twin.take(x, twin.source(pairs, 1))});
     total = twin.reduce(Reduction::sum, sum, pairs);
     twin.builder.output(sum), twin.builder.output(total);
+    // Computed before the pairs are, so that an attempt that fails has appended it.
+    event = twin.column(small_numbers(ElementType::int16, sizes.size(), random), twin.builder.events());
+    twin.builder.output(event);
   }
   void expect(const Result& result, const std::string& what) const {
     expect_equal(result, 0, twin.elements(sum), what), expect_equal(result, 1, twin.elements(total), what);
+    expect_equal(result, 2, twin.elements(event), what);
   }
   Twin twin;
   Domain lists;
-  Value sum, total;
+  Value sum, total, event;
 };
 
 TEST(PlanTest, BlocksWithManyCombinationsAreDivided) {
@@ -804,6 +812,10 @@ TEST(PlanTest, EqualNodesAreOne) {
   const Value mask = builder.map(Op::greater, {x, one});
   EXPECT_EQ(builder.filter(lists, mask), builder.filter(lists, builder.map(Op::greater, {x, same})));
   EXPECT_NE(builder.combinations(lists, 2), builder.combinations(lists, 2, true));
+  const Value i = builder.positions(lists), j = builder.column(2, ElementType::int32, lists);
+  const Value difference = builder.map(Op::subtract, {i, j});
+  EXPECT_EQ(builder.map(Op::add, {difference, j}), i);
+  EXPECT_NE(builder.map(Op::add, {difference, i}), i);
   // Local indices return to the positions that they are made of, also as int64 and after a mask.
   const Domain pairs = builder.combinations(lists, 2);
   const Value position = builder.source(pairs, 0), start = builder.take(builder.starts(lists), builder.parents(pairs));
