@@ -12,6 +12,7 @@
 #include <sstream>
 #include <thread>
 
+#include "patterns.hpp"
 #include "plan_twin.hpp"
 #include "system/isa.hpp"
 #include "upsweep/error.hpp"
@@ -577,7 +578,7 @@ void test_random_program(std::uint64_t seed) {
 
 TEST(PlanTest, RandomPrograms) {
   const char* given = std::getenv("UPSWEEP_PLAN_SEEDS");  // more of them: "1000 2000"
-  std::uint64_t first = 0, last = 280;
+  std::uint64_t first = 0, last = tests::kSanitized ? 70 : 280;
   if (given != nullptr) std::istringstream(given) >> first >> last;
   for (std::uint64_t seed = first; seed < last && !HasFailure(); ++seed) test_random_program(seed);
 }
@@ -614,7 +615,7 @@ TEST(PlanTest, BlocksWithManyCombinationsAreDivided) {
   const Pairs program(sizes);
   const Plan plan = program.twin.builder.compile();
   for (const int threads : {1, 2, 3}) {
-    for (int again = 0; again < 2; ++again) {
+    for (int again = 0; again < (tests::kSanitized ? 1 : 2); ++again) {
       program.expect(plan.run(par.with_threads(threads), program.twin.columns, {}, 1030), "divided");
     }
   }
@@ -622,7 +623,7 @@ TEST(PlanTest, BlocksWithManyCombinationsAreDivided) {
 
 TEST(PlanTest, AnEventThatNeedsTooMuchMemoryIsAnError) {
   std::vector<std::int64_t> sizes(10, 3);
-  sizes[6] = 3000;
+  sizes[6] = tests::kSanitized ? 1500 : 3000;
   const Pairs program(sizes);
   const Plan plan = program.twin.builder.compile();
   const auto run = [&](std::int64_t bytes) {

@@ -715,6 +715,7 @@ inline void expect_equal(const Result& result, int output, const Elements& expec
   ASSERT_EQ(result.type(output), expected.type) << what;
   std::vector<std::byte> bytes(expected.size() * static_cast<std::size_t>(size_of(expected.type)));
   result.copy(output, bytes.data());
+  if (bytes == expected.packed()) return;  // what follows takes a sanitizer 10 times as long
   visit_element(expected.type, [&]<class T>(std::type_identity<T>) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       T got;
