@@ -248,7 +248,7 @@ def test_missing_files_and_folders(upsweep, command):
     fails("not_found", "missing.npy")
     fails("not_found", "missing/in.npy")
     fails("not_found", "missing.parquet:x")
-    fails("not_found", "")
+    fails("not_found" if command != "ladder" else "invalid_argument", "")  # an option without a value
     fails(("not_found", "unreadable"), "good.npy/in.npy")
     fails(("not_found", "unreadable"), "n" * 300)
     fails("is_directory", "folder.npy")
