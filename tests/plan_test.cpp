@@ -610,8 +610,9 @@ struct Pairs {
 
 TEST(PlanTest, BlocksWithManyCombinationsAreDivided) {
   std::vector<std::int64_t> sizes(1030, 2);
-  for (std::size_t i = 100; i < 140; ++i) sizes[i] = 300;  // 44,850 pairs each: a block of more than 131,072
-  sizes[1029] = 1500;                                      // 1.1 million pairs of one event
+  const std::size_t end = tests::kSanitized ? 104 : 140;
+  for (std::size_t i = 100; i < end; ++i) sizes[i] = 300;  // 44,850 pairs each: a block of more than 131,072
+  sizes[1029] = tests::kSanitized ? 600 : 1500;            // more than 131,072 pairs of one event
   const Pairs program(sizes);
   const Plan plan = program.twin.builder.compile();
   for (const int threads : {1, 2, 3}) {
