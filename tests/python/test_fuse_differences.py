@@ -6,7 +6,6 @@ import functools
 import itertools
 import logging
 import os
-import platform
 import random
 import sys
 import time
@@ -654,12 +653,6 @@ LARGE_NUMBERS = {
 @pytest.mark.parametrize("function", named(LARGE_NUMBERS))
 def test_integers_above_int64(function, x):
     check(function, x, 2**63, recorded=(x, 3))
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="the sign depends on NumPy's instructions")
-@expected_to_fail("NumPy's minimum of integers and -0.0 returns -0.0; a plan returns 0.0")
-def test_sign_of_zero():
-    check(lambda x: np.signbit(np.minimum(x, -0.0)), ak.Array([np.zeros(20, np.uint32)]))
 
 
 class TenTimes(ak.Array):
