@@ -17,20 +17,14 @@
 #include <vector>
 
 #include "cpu/elementary/elementary.hpp"
-#include "system/isa.hpp"
+#include "patterns.hpp"
 
 namespace upsweep::cpu {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-std::vector<Isa> isas() {
-  std::vector<Isa> found;
-  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
-    if (has_isa(isa)) found.push_back(isa);
-  }
-  return found;
-}
+using tests::supported_isas;
 
 /// SplitMix64 (Steele, Lea, Flood 2014): the same numbers everywhere.
 class Random {
@@ -529,7 +523,7 @@ TYPED_TEST(Elementary, HasTheSpecialCasesOfC) {
     second.insert(second.end(), x.begin(), x.end());
   }
   std::vector<T> of_pairs(first.size());
-  for (const Isa isa : isas()) {
+  for (const Isa isa : supported_isas()) {
     for (const UnaryCase& c : unary_cases()) {
       elementary_loops<T>(isa).unary[static_cast<int>(c.function)](x.data(), out.data(), std::ssize(x));
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -566,7 +560,7 @@ TYPED_TEST(Elementary, RemaindersAndIntegersAreExact) {
     y.push_back(i % 5 == 0 ? x.back() / static_cast<T>(1 + random.next() % 100) : some);
   }
   std::vector<T> out(x.size());
-  for (const Isa isa : isas()) {
+  for (const Isa isa : supported_isas()) {
     for (const UnaryCase& c : unary_cases()) {
       if (c.exact != nullptr) continue;
       elementary_loops<T>(isa).unary[static_cast<int>(c.function)](x.data(), out.data(), kCount);
@@ -626,7 +620,7 @@ TYPED_TEST(Elementary, ExactResultsAreExact) {
 TYPED_TEST(Elementary, AnyLengthInPlaceHasTheSameBits) {
   using T = TypeParam;
   Random random(3);
-  for (const Isa isa : isas()) {
+  for (const Isa isa : supported_isas()) {
     for (std::int64_t n = 0; n <= 40; ++n) {
       std::vector<T> x;
       std::vector<T> y;
@@ -700,7 +694,7 @@ TYPED_TEST(Elementary, BitsAreTheSameOnEveryInstructionSet) {
   const std::vector<T> x = hashed_arguments<T>(4);
   const std::vector<T> y = hashed_arguments<T>(5);
   std::vector<T> out(x.size());
-  for (const Isa isa : isas()) {
+  for (const Isa isa : supported_isas()) {
     const auto check = [&](const auto& c) {
       const std::uint64_t expected = sizeof(T) == 4 ? c.hash_32 : c.hash_64;
       EXPECT_EQ(hash_of(out), expected) << std::hex << c.name << " of " << kTypeName<T> << " on instruction set "

@@ -33,14 +33,16 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// The instruction sets to force: all that this CPU supports.
-inline std::vector<Isa> isas() {
-  if (kSanitized) return {machine().isa};
+/// All instruction sets that this CPU supports.
+inline std::vector<Isa> supported_isas() {
   std::vector<Isa> all{Isa::baseline};
   if (machine().isa >= Isa::avx2) all.push_back(Isa::avx2);
   if (machine().isa >= Isa::avx512) all.push_back(Isa::avx512);
   return all;
 }
+
+/// The instruction sets to force.
+inline std::vector<Isa> isas() { return kSanitized ? std::vector<Isa>{machine().isa} : supported_isas(); }
 
 enum class Pattern : std::uint8_t { random, equal, extremes, zeros };
 inline constexpr Pattern kPatterns[] = {Pattern::random, Pattern::equal, Pattern::extremes, Pattern::zeros};

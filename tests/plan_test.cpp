@@ -14,7 +14,6 @@
 
 #include "patterns.hpp"
 #include "plan_twin.hpp"
-#include "system/isa.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::plan {
@@ -89,13 +88,7 @@ std::vector<std::int64_t> lengths(std::int64_t n, int most, Random& random) {
   return made;
 }
 
-std::vector<Isa> isas() {
-  std::vector<Isa> made;
-  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
-    if (has_isa(isa)) made.push_back(isa);
-  }
-  return made;
-}
+using tests::supported_isas;
 
 bool is_elementary(Op op) { return (op >= Op::cbrt) || op == Op::power; }
 
@@ -143,7 +136,7 @@ TEST(PlanTest, EveryOperationOfEveryType) {
     }
     for (const auto& [op, value] : made) twin.builder.output(value);
     const Plan plan = twin.builder.compile();
-    for (const Isa isa : isas()) {
+    for (const Isa isa : supported_isas()) {
       const Result result = plan.run(par.with_isa(isa), twin.columns, {}, kEvents);
       for (std::size_t i = 0; i < made.size(); ++i) {
         if (is_elementary(made[i].first) && detail::is_float(type)) continue;  // ElementaryFunctions
@@ -175,7 +168,7 @@ void test_elementary_functions() {
     twin.builder.output(made.back());
   }
   const Plan plan = twin.builder.compile();
-  for (const Isa isa : isas()) {
+  for (const Isa isa : supported_isas()) {
     const Result result = plan.run(par.with_isa(isa), twin.columns, {}, kEvents);
     for (std::size_t o = 0; o < made.size(); ++o) {
       const auto values = result.template values<T>(static_cast<int>(o));
@@ -217,7 +210,7 @@ TEST(PlanTest, ConversionsBetweenAllTypes) {
     }
   }
   const Plan plan = twin.builder.compile();
-  for (const Isa isa : isas()) {
+  for (const Isa isa : supported_isas()) {
     const Result result = plan.run(par.with_isa(isa), twin.columns, {}, kEvents);
     for (std::size_t i = 0; i < made.size(); ++i) {
       expect_equal(result, static_cast<int>(i), twin.elements(made[i]), "conversion " + std::to_string(i));
@@ -249,7 +242,7 @@ TEST(PlanTest, RemaindersOfAnglesAreExact) {
               b = twin.column(elements_of(apart_y), twin.builder.events());
   const Value r = twin.map(Op::remainder, {a, b});
   twin.builder.output(r);
-  for (const Isa isa : isas()) {
+  for (const Isa isa : supported_isas()) {
     expect_equal(twin.builder.compile().run(par.with_isa(isa), twin.columns, {}, n), 0, twin.elements(r), "remainder");
   }
 }
@@ -278,7 +271,7 @@ TEST(PlanTest, ReductionsOfEveryType) {
       for (const bool ascending : {true, false}) made.push_back(twin.take(x, twin.argsort(x, lists, ascending)));
       for (const Value value : made) twin.builder.output(value);
       const Plan plan = twin.builder.compile();
-      for (const Isa isa : isas()) {
+      for (const Isa isa : supported_isas()) {
         const Result result = plan.run(par.with_isa(isa), twin.columns, {}, 1300);
         for (std::size_t i = 0; i < made.size(); ++i) {
           expect_equal(result, static_cast<int>(i), twin.elements(made[i]), "reduction of " + std::string(name(type)));
@@ -567,7 +560,8 @@ void test_random_program(std::uint64_t seed) {
   const Plan plan = twin.builder.compile();
   const std::string what = "seed " + std::to_string(seed);
   for (const int threads : {1, 2, 3, 8}) {
-    const Isa isa = isas()[static_cast<std::size_t>(seed + static_cast<std::uint64_t>(threads)) % isas().size()];
+    const Isa isa = supported_isas()[static_cast<std::size_t>(seed + static_cast<std::uint64_t>(threads)) %
+                                     supported_isas().size()];
     program.expect(plan.run(par.with_threads(threads).with_isa(isa), twin.columns, twin.parameters, twin.events), what);
     if (testing::Test::HasFailure()) {
       ADD_FAILURE() << what << ", threads " << threads << "\n" << twin.builder.to_text() << "\n" << plan.to_text();
