@@ -73,7 +73,10 @@ def test_help(upsweep):
     [
         ["scan", "x.npy", "--overflow"],
         ["scan", "x.npy", "-o"],
+        ["scan", "x.npy", "--nulls"],
         ["reduce", "x.npy", "--dtype"],
+        ["reduce", "x.npy", "--nulls"],
+        ["query", "SELECT COUNT(*) FROM 'x.npy'", "--memory"],
         ["segment", "x.npy", "--offsets", "x.npy", "--by"],
         ["select", "x.npy", "--mask"],
         ["ladder", "scan", "--sizes"],
