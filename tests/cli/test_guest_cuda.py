@@ -185,7 +185,12 @@ def guests(upsweep, *args):
 def reason_of(upsweep, path, dtype, size="1000"):
     (row,) = guests(upsweep, "--types", dtype, "--sizes", size, "--with", path)
     assert (row["status"] == "verified") == (row["reason"] is None), row
-    return row["reason"]
+    # The version of CUDA decides which of two errors a launch with too many threads, or with no blocks, gives.
+    return row["reason"] and re.sub(r"\b(1 \()?invalid argument", any_launch_error, row["reason"])
+
+
+def any_launch_error(found):
+    return ("9 (" if found[1] else "") + "invalid configuration argument"
 
 
 # ------------------------------------------------------------------------------------------------------- without a GPU
@@ -215,8 +220,8 @@ def test_it_compiles_and_is_a_rung_of_the_gpu_only(upsweep, library, name):
 
 @pytest.mark.parametrize("name", TYPES)
 def test_a_solution_passes(upsweep, gpu, library, name):
-    path = library(f"solution_{name}")
-    for row in guests(upsweep, "--types", TYPES[name], "--sizes", "1,1000,1e6,5e7", "--with", path):
+    alone = ["--with", library(f"solution_{name}"), "--rung", "guest.my_rung"]  # other rungs take a minute
+    for row in guests(upsweep, "--types", TYPES[name], "--sizes", "1,1000,1e6,5e7", *alone):
         assert (row["status"], row["reason"], row["rung"]) == ("verified", None, "guest.my_rung"), row
         assert row["median_s"] > 0 and row["samples_s"] and row["speedup"] > 0
         assert row["graph_s"] is None and row["threads"] is None
