@@ -68,6 +68,14 @@ def cases(events):
         stops, elements)  # fmt: skip
     yield "ByteMaskedArray_numnull", [(1, index)], lambda out: (
         out, pointer(content["bool"]), elements, ctypes.c_bool(True))  # fmt: skip
+    places = np.arange(n, dtype=np.int64)
+    some_missing = np.where(content["bool"], places, -1)
+    yield "IndexedArray64_simplify64_to64", [(n, index)], lambda out: (
+        out, pointer(some_missing), elements, pointer(places), elements)  # fmt: skip
+    yield "IndexedArray_fill_to64_from64", [(n, index)], lambda out: (out, int64(0), pointer(some_missing), elements, int64(1))
+    yield "IndexedArray_fill_to64_count", [(n, index)], lambda out: (out, int64(0), elements, int64(1))
+    yield "IndexedArray64_overlay_mask8_to64", [(n, index)], lambda out: (
+        out, pointer(content["bool"]), pointer(places), elements)  # fmt: skip
     yield "ListArray64_combinations_length_64", [(1, index), (events + 1, index)], lambda total, out: (
         total, out, int64(2), ctypes.c_bool(False), starts, stops, lists)  # fmt: skip
     yield "ListArray64_combinations_64", [(pairs, index), (pairs, index)], lambda left, right: (

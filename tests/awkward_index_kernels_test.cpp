@@ -641,6 +641,86 @@ TEST(AwkwardOptions, ByIndex) {
 #undef CHECK
 }
 
+template <class Outer, class Inner, class Kernel>
+void check_index_of_index(Kernel kernel) {
+  const std::string error = "index out of range";
+  for (const std::int64_t n : kSizes) {
+    auto outer = index_of<Outer>(n, 1000);
+    auto inner = index_of<Inner>(1000, 3000);
+    if constexpr (std::is_signed_v<Inner>) inner[7] = -5;  // stays as it is
+    Index expected;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto place = static_cast<std::int64_t>(at(outer, i));
+      expected.push_back(place < 0 ? -1 : static_cast<std::int64_t>(at(inner, place)));
+    }
+    Guarded<std::int64_t> made(n, 1);
+    EXPECT_EQ(text_of(kernel(made.data(), outer.data(), n, inner.data(), 1000)), "");
+    expect_same(made, expected, "index");
+    if (n == 0) continue;
+    outer[static_cast<std::size_t>(n - 1)] = 1000;
+    expect_error(kernel(made.data(), outer.data(), n, inner.data(), 1000), error, n - 1, 1000);
+    outer[0] = 1001;
+    expect_error(kernel(made.data(), outer.data(), n, inner.data(), 1000), error, 0, 1001);
+  }
+  const Outer some[] = {static_cast<Outer>(-1), 0};
+  std::int64_t made[2] = {7, 7};
+  if constexpr (std::is_signed_v<Outer>) {
+    EXPECT_EQ(text_of(kernel(made, some, 1, nullptr, 0)), "");
+    EXPECT_EQ(made[0], -1);
+    expect_error(kernel(made, some, 2, nullptr, 0), error, 1, 0);
+  } else {
+    expect_error(kernel(made, some + 1, 1, nullptr, 0), error, 0, 0);
+  }
+}
+
+TEST(AwkwardOptions, IndexOfIndex) {
+#define CHECK(NAME, T)                                                                                   \
+  check_index_of_index<T, std::int32_t>(UPSWEEP_KERNEL(awkward_IndexedArray##NAME##_simplify32_to64));   \
+  check_index_of_index<T, std::uint32_t>(UPSWEEP_KERNEL(awkward_IndexedArray##NAME##_simplifyU32_to64)); \
+  check_index_of_index<T, std::int64_t>(UPSWEEP_KERNEL(awkward_IndexedArray##NAME##_simplify64_to64));
+  UPSWEEP_AWKWARD_BOUNDS(CHECK)
+#undef CHECK
+}
+
+template <class T, class Append, class Mask>
+void check_copied_index(Append append, Mask with_mask) {
+  for (const std::int64_t n : kSizes) {
+    const auto index = index_of<T>(n, 1000);
+    const auto mask = mask_of(n);
+    const std::int64_t base = std::int64_t{1} << 40;  // past the range of the smaller types
+    Index appended{-9, -9};
+    Index masked;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto place = static_cast<std::int64_t>(at(index, i));
+      appended.push_back(place < 0 ? -1 : place + base);
+      masked.push_back(at(mask, i) != 0 ? -1 : place);
+    }
+    Guarded<std::int64_t> made(n + 2, 1);
+    std::fill_n(made.data(), 2, -9);
+    EXPECT_EQ(text_of(append(made.data(), 2, index.data(), n, base)), "");
+    expect_same(made, appended, "appended index");
+    Guarded<std::int64_t> without(n, 1);
+    EXPECT_EQ(text_of(with_mask(without.data(), mask.data(), index.data(), n)), "");
+    expect_same(without, masked, "masked index");
+  }
+}
+
+TEST(AwkwardOptions, IndicesCopied) {
+#define CHECK(NAME, T)                                                             \
+  check_copied_index<T>(UPSWEEP_KERNEL(awkward_IndexedArray_fill_to64_from##NAME), \
+                        UPSWEEP_KERNEL(awkward_IndexedArray##NAME##_overlay_mask8_to64));
+  UPSWEEP_AWKWARD_BOUNDS(CHECK)
+#undef CHECK
+  for (const std::int64_t n : kSizes) {
+    Guarded<std::int64_t> made(n + 1, 1);
+    made.data()[0] = -9;
+    Index expected{-9};
+    for (std::int64_t i = 0; i < n; ++i) expected.push_back(i + 5);
+    EXPECT_EQ(text_of(UPSWEEP_KERNEL(awkward_IndexedArray_fill_to64_count)(made.data(), 1, n, 5)), "");
+    expect_same(made, expected, "positions");
+  }
+}
+
 template <class T, class Kernel>
 void check_drop_none(Kernel kernel) {
   for (const std::int64_t n : kSizes) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tools/awkward_signatures.py: writes python/upsweep/awkward/_signatures.py: the Awkward kernels that upsweep replaces.
-"""LIBRARY: libupsweep-awkward.so. Run it after a kernel was added, with the version of awkward-cpp that it was built for."""
+"""LIBRARY: libupsweep-awkward.so. Run it after a kernel was added, with the version of awkward-cpp that it was built for, and
+with the built package: PYTHONPATH=build/python."""
 
 import ctypes
 import importlib.metadata
@@ -8,10 +9,9 @@ import sys
 from pathlib import Path
 
 import awkward_cpp.cpu_kernels
+from upsweep.awkward import _table
 
 PACKAGE = Path(__file__).resolve().parent.parent / "python"
-sys.path.insert(0, str(PACKAGE))
-from upsweep.awkward import _table  # noqa: E402
 
 HEAD = """# SPDX-License-Identifier: Apache-2.0
 # upsweep/awkward/_signatures.py: the kernels that replace Awkward's, and the versions they were built for.

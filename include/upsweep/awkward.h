@@ -428,6 +428,10 @@ struct upsweep_awkward_error awkward_ListArray_getitem_jagged_shrink_64(int64_t*
  *                                                            All of these, and offsets among them.
  * awkward_ByteMaskedArray_toIndexedOptionArray64             The position of each element, or -1.
  * awkward_IndexedArray{32,U32,64}_numnull                    The number of missing elements.
+ * awkward_IndexedArray{32,U32,64}_simplify{32,U32,64}_to64   An index of an index. Error: "index out of range".
+ * awkward_IndexedArray_fill_to64_from{32,U32,64}             An index plus a base, written after other ones.
+ * awkward_IndexedArray_fill_to64_count                       Positions from a base on, written after other ones.
+ * awkward_IndexedArray{32,U32,64}_overlay_mask8_to64         An index; -1 where the mask is not 0.
  * awkward_ListOffsetArray_drop_none_indexes_{32,64}          Offsets without the missing elements. Error: "offsets[i] >
  *                                                            len(content)".
  */
@@ -440,9 +444,21 @@ struct upsweep_awkward_error awkward_ListArray_getitem_jagged_shrink_64(int64_t*
                                                                            int64_t* outindex, const T* index,          \
                                                                            const int64_t* offsets, int64_t outlength); \
   struct upsweep_awkward_error awkward_IndexedArray##NAME##_numnull(int64_t* numnull, const T* fromindex,              \
-                                                                    int64_t lenindex);
+                                                                    int64_t lenindex);                                 \
+  struct upsweep_awkward_error awkward_IndexedArray##NAME##_simplify32_to64(                                           \
+      int64_t* toindex, const T* outerindex, int64_t outerlength, const int32_t* innerindex, int64_t innerlength);     \
+  struct upsweep_awkward_error awkward_IndexedArray##NAME##_simplifyU32_to64(                                          \
+      int64_t* toindex, const T* outerindex, int64_t outerlength, const uint32_t* innerindex, int64_t innerlength);    \
+  struct upsweep_awkward_error awkward_IndexedArray##NAME##_simplify64_to64(                                           \
+      int64_t* toindex, const T* outerindex, int64_t outerlength, const int64_t* innerindex, int64_t innerlength);     \
+  struct upsweep_awkward_error awkward_IndexedArray_fill_to64_from##NAME(                                              \
+      int64_t* toindex, int64_t toindexoffset, const T* fromindex, int64_t length, int64_t base);                      \
+  struct upsweep_awkward_error awkward_IndexedArray##NAME##_overlay_mask8_to64(int64_t* toindex, const int8_t* mask,   \
+                                                                               const T* fromindex, int64_t length);
 UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
 #undef UPSWEEP_AWKWARD_KERNELS
+struct upsweep_awkward_error awkward_IndexedArray_fill_to64_count(int64_t* toindex, int64_t toindexoffset,
+                                                                  int64_t length, int64_t base);
 struct upsweep_awkward_error awkward_ByteMaskedArray_getitem_nextcarry_64(int64_t* tocarry, const int8_t* mask,
                                                                           int64_t length, bool validwhen);
 struct upsweep_awkward_error awkward_ByteMaskedArray_getitem_nextcarry_outindex_64(int64_t* tocarry, int64_t* outindex,

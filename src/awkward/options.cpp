@@ -165,6 +165,74 @@ KernelError mask_to_index(std::int64_t* toindex, ByMask option, std::int64_t n) 
   return run_on(n, call, toindex, option.mask);
 }
 
+/// toindex ← inner at the places of outer. What is missing in outer stays missing.
+template <class Outer, class Inner>
+KernelError index_of_index(std::int64_t* toindex, const Outer* outer, std::int64_t length, const Inner* inner,
+                           std::int64_t content) {
+  const std::int64_t n = count_of(length);
+  if (any_null(n, toindex, outer) || any_null(content, inner)) return null_array();
+  std::int64_t bad = kNoIndex;
+  const auto call = [&] {
+    bad = first_bad_of_ranges(n, [=](std::int64_t first, std::int64_t last) {
+      const std::int64_t end = content > 0 ? last : first;
+      bool found = false;
+      for (std::int64_t i = first; i < end; ++i) {
+        const auto place = static_cast<std::int64_t>(outer[i]);
+        found |= place >= content;
+        const bool is_there = static_cast<std::uint64_t>(place) < static_cast<std::uint64_t>(content);
+        // Reads an element in any case: a conditional would compile to a branch.
+        const auto value = static_cast<std::int64_t>(inner[place & -std::int64_t{is_there}]);
+        toindex[i] = or_missing(value, is_there);
+      }
+      if (content > 0 && !found) return kNoIndex;
+      for (std::int64_t i = first; i < last; ++i) {
+        if (static_cast<std::int64_t>(outer[i]) >= content) return i;
+        if (content <= 0) toindex[i] = -1;
+      }
+      return kNoIndex;
+    });
+  };
+  const KernelError error = run(call, as_refused);
+  return bad == kNoIndex ? error : failure("index out of range", bad, static_cast<std::int64_t>(outer[bad]));
+}
+
+/// toindex ← the index of another array plus `base`, from toindex[first_place] on; -1 for a missing element.
+template <class T>
+KernelError append_index(std::int64_t* toindex, std::int64_t first_place, const T* index, std::int64_t length,
+                         std::int64_t base) {
+  const auto call = [&] {
+    for_ranges(length, [=](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) {
+        const ByIndex<T> option{index};
+        toindex[first_place + i] = or_missing(option.carried(i) + base, option.is_there(i));
+      }
+    });
+  };
+  return run_on(length, call, toindex, index);
+}
+
+KernelError append_positions(std::int64_t* toindex, std::int64_t first_place, std::int64_t length, std::int64_t base) {
+  const auto call = [&] {
+    for_ranges(length, [=](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) toindex[first_place + i] = i + base;
+    });
+  };
+  return run_on(length, call, toindex);
+}
+
+/// toindex ← the index; -1 where the mask is not 0.
+template <class T>
+KernelError mask_index(std::int64_t* toindex, const std::int8_t* mask, const T* index, std::int64_t length) {
+  const auto call = [&] {
+    for_ranges(length, [=](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) {
+        toindex[i] = or_missing(static_cast<std::int64_t>(index[i]), mask[i] == 0);
+      }
+    });
+  };
+  return run_on(length, call, toindex, mask, index);
+}
+
 template <class T>
 KernelError count_missing(std::int64_t* numnull, const T* index, std::int64_t length) {
   if (numnull == nullptr) return null_array();
@@ -236,11 +304,35 @@ using upsweep::awkward::KernelError;
   }                                                                                                                    \
   KernelError awkward_IndexedArray##NAME##_numnull(int64_t* numnull, const T* fromindex, int64_t lenindex) {           \
     return upsweep::awkward::count_missing(numnull, fromindex, lenindex);                                              \
+  }                                                                                                                    \
+  KernelError awkward_IndexedArray##NAME##_simplify32_to64(int64_t* toindex, const T* outerindex, int64_t outerlength, \
+                                                           const int32_t* innerindex, int64_t innerlength) {           \
+    return upsweep::awkward::index_of_index(toindex, outerindex, outerlength, innerindex, innerlength);                \
+  }                                                                                                                    \
+  KernelError awkward_IndexedArray##NAME##_simplifyU32_to64(                                                           \
+      int64_t* toindex, const T* outerindex, int64_t outerlength, const uint32_t* innerindex, int64_t innerlength) {   \
+    return upsweep::awkward::index_of_index(toindex, outerindex, outerlength, innerindex, innerlength);                \
+  }                                                                                                                    \
+  KernelError awkward_IndexedArray##NAME##_simplify64_to64(int64_t* toindex, const T* outerindex, int64_t outerlength, \
+                                                           const int64_t* innerindex, int64_t innerlength) {           \
+    return upsweep::awkward::index_of_index(toindex, outerindex, outerlength, innerindex, innerlength);                \
+  }                                                                                                                    \
+  KernelError awkward_IndexedArray_fill_to64_from##NAME(int64_t* toindex, int64_t toindexoffset, const T* fromindex,   \
+                                                        int64_t length, int64_t base) {                                \
+    return upsweep::awkward::append_index(toindex, toindexoffset, fromindex, length, base);                            \
+  }                                                                                                                    \
+  KernelError awkward_IndexedArray##NAME##_overlay_mask8_to64(int64_t* toindex, const int8_t* mask,                    \
+                                                              const T* fromindex, int64_t length) {                    \
+    return upsweep::awkward::mask_index(toindex, mask, fromindex, length);                                             \
   }
 UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_KERNELS)
 #undef UPSWEEP_KERNELS
 // NOLINTEND(bugprone-macro-parentheses)
 
+KernelError awkward_IndexedArray_fill_to64_count(int64_t* toindex, int64_t toindexoffset, int64_t length,
+                                                 int64_t base) {
+  return upsweep::awkward::append_positions(toindex, toindexoffset, length, base);
+}
 KernelError awkward_ByteMaskedArray_getitem_nextcarry_64(int64_t* tocarry, const int8_t* mask, int64_t length,
                                                          bool validwhen) {
   return upsweep::awkward::masked_carry(tocarry, {mask, validwhen}, length);

@@ -21,7 +21,9 @@ template <class Work>
 void for_ranges(std::int64_t n, Work work) {
   if (n <= kRange) return work(std::int64_t{0}, n);
   cpu::for_each_block(n, kRange, par.threads, [&](cpu::Range range) {
-    work(range.first, range.first + range.count);
+    // A copy whose address nobody has: its members stay in registers, whatever the loop writes.
+    Work own = work;
+    own(range.first, range.first + range.count);
     return kNoIndex;
   });
 }
@@ -31,8 +33,10 @@ void for_ranges(std::int64_t n, Work work) {
 template <class Work>
 std::int64_t first_bad_of_ranges(std::int64_t n, Work work) {
   if (n <= kRange) return work(std::int64_t{0}, n);
-  return cpu::for_each_block(n, kRange, par.threads,
-                             [&](cpu::Range range) { return work(range.first, range.first + range.count); });
+  return cpu::for_each_block(n, kRange, par.threads, [&](cpu::Range range) {
+    Work own = work;  // as in for_ranges()
+    return own(range.first, range.first + range.count);
+  });
 }
 
 /// Returns the sum of count(first, last) over all ranges.
