@@ -165,7 +165,7 @@ KernelError mask_to_index(std::int64_t* toindex, ByMask option, std::int64_t n) 
   return run_on(n, call, toindex, option.mask);
 }
 
-/// toindex ← inner at the places of outer. What is missing in outer stays missing.
+/// toindex ← inner at the places of outer. Elements that are missing in outer stay missing.
 template <class Outer, class Inner>
 KernelError index_of_index(std::int64_t* toindex, const Outer* outer, std::int64_t length, const Inner* inner,
                            std::int64_t content) {
