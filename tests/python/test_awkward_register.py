@@ -595,6 +595,35 @@ def test_fields_and_sums_of_any_lists(a, b, data):
     same_outcome(lambda: ak.concatenate([a, a], axis=1) ** 2)
 
 
+@st.composite
+def by_index(draw):
+    """Numbers or records by an index, some of them missing, from any range of the content."""
+    count = draw(st.integers(0, 8))
+    least = draw(st.integers(0, 3))
+    indices = st.integers(least, least + 4)
+    is_option = draw(st.booleans())
+    index = draw(
+        st.lists(st.one_of(indices, st.sampled_from([-1, -2])) if is_option else indices, min_size=count, max_size=count)
+    )
+    content = ak.contents.NumpyArray(np.arange(9).astype(draw(NUMBERS)))
+    if draw(st.booleans()):
+        content = ak.contents.RecordArray([content, ak.contents.NumpyArray(np.arange(9))], ["x", "y"])
+    made = ak.index.Index(np.array(index, draw(st.sampled_from(["int64", "int32"]))))
+    return ak.Array((ak.contents.IndexedOptionArray if is_option else ak.contents.IndexedArray)(made, content))
+
+
+@settings(deadline=None, max_examples=200)
+@given(by_index(), by_index())
+def test_joins_of_any_index(a, b):
+    same_outcome(lambda: ak.concatenate([a, b]))
+    same_outcome(lambda: ak.concatenate([a, b, a]))
+    same_outcome(lambda: ak.concatenate([a[:, np.newaxis], a[:, np.newaxis]], axis=1))
+    same_outcome(lambda: ak.where(ak.is_none(a), a, a))
+    if not (a.fields or b.fields):
+        same_outcome(lambda: a + a)
+        same_outcome(lambda: ak.concatenate([a, b]) * 2)
+
+
 def test_positions_out_of_range():
     records = ak.contents.RecordArray([ak.contents.NumpyArray(np.arange(3.0))], ["x"])
     for index in ([0, 3], [-4, 0], [2, -3]):

@@ -151,6 +151,19 @@ def hooks(native):
 
         return repeat
 
+    def nonzero(theirs):
+        """The positions of true elements."""
+
+        def nonzero(self, x):
+            if type(x) is not np.ndarray or x.dtype != np.bool_ or x.ndim != 1 or not x.flags.c_contiguous or len(x) < MANY:
+                return theirs(self, x)
+            out = memory.empty(int(np.count_nonzero(x)), np.int64)
+            if not native.call("awkward_ByteMaskedArray_getitem_nextcarry_64", out, x, len(x), True):
+                return theirs(self, x)
+            return (out,)
+
+        return nonzero
+
     def array_equal(theirs):
         """Offsets in the same memory are equal without reading them."""
 
@@ -169,5 +182,6 @@ def hooks(native):
         (contents.ListArray, "_broadcast_tooffsets64", gather, "self offsets"),
         (contents.RegularArray, "_broadcast_tooffsets64", spread, "self offsets"),
         (numpy_like, "repeat", repeat, "self x repeats axis"),
+        (numpy_like, "nonzero", nonzero, "self x"),
         (numpy_like, "array_equal", array_equal, "self x1 x2 equal_nan"),
     ]

@@ -60,7 +60,20 @@ def hooks(native):
 
         return _impl
 
+    def trim(kind, order):
+        def make(theirs):
+            def _trim(array):
+                ours = trimmed(native, array, kind, order)
+                return theirs(array) if ours is None else ours
+
+            return _trim
+
+        return make
+
     return [
+        # As uint64, missing elements are the largest.
+        (contents.IndexedOptionArray, "_trim", trim(contents.IndexedOptionArray, np.uint64), "self"),
+        (contents.IndexedArray, "_trim", trim(contents.IndexedArray, np.int64), "self"),
         (
             module_of("ak_concatenate"),
             "_impl",
@@ -80,6 +93,24 @@ def hooks(native):
             "tags index contents parameters mergebool mergecastable dropunused",
         ),
     ]
+
+
+def trimmed(native, array, kind, order):
+    """The array with the range of its content that its index uses, for concatenate(); None if Awkward must do it. `order`: the type by
+    which the index is ordered. A missing element's index is copied as it is or as -1, as concatenate() takes both for -1."""
+    index = array._index._data
+    if not is_index(index) or len(index) < max(MANY, 1):
+        return None
+    least, most = int(index.view(order).min()), int(index.max())
+    if most < 0 or least < 0:
+        return None
+    if least > 0:
+        moved = memory.empty(len(index), np.int64)
+        if not native.call("awkward_IndexedArray_fill_to64_from64", moved, 0, index, len(index), -least):
+            return None
+        index = moved
+    content = array._content._getitem_range(least, most + 1)
+    return kind(ak.index.Index64(index), content, parameters=array._parameters)
 
 
 def module_of(name):
