@@ -836,6 +836,96 @@ TEST(PlanTest, OnlyChosenElementsAreComputed) {
   EXPECT_LT(both.find("sqrt"), both.find("take 64")) << both;
 }
 
+struct Scaling {
+  double factor;
+  bool is_of_scalar;
+  std::atomic<std::int64_t> elements{0};
+};
+
+/// Computes x · factor + y, and counts the elements.
+void scaled_sum(char** args, const std::intptr_t* n, const std::intptr_t* steps, void* data) {
+  Scaling& scaling = *static_cast<Scaling*>(data);
+  scaling.elements += *n;
+  EXPECT_EQ(steps[0], 8);
+  EXPECT_EQ(steps[1], scaling.is_of_scalar ? 0 : 4);
+  EXPECT_EQ(steps[2], 4);
+  for (std::intptr_t i = 0; i < *n; ++i) {
+    double x = 0;
+    std::int32_t y = 0;
+    std::memcpy(&x, args[0] + i * steps[0], sizeof x);
+    std::memcpy(&y, args[1] + i * steps[1], sizeof y);
+    const auto made = static_cast<float>(x * scaling.factor + y);
+    std::memcpy(args[2] + i * steps[2], &made, sizeof made);
+  }
+}
+
+TEST(PlanTest, LoopsOfTheCaller) {
+  constexpr int kN = 5000;
+  std::vector<double> x(kN);
+  std::vector<std::int32_t> y(kN);
+  for (int i = 0; i < kN; ++i) x[static_cast<std::size_t>(i)] = i / 8.0, y[static_cast<std::size_t>(i)] = -i;
+  const Column columns[] = {{x.data(), kN}, {y.data(), kN}};
+  for (const bool scalars : {false, true}) {
+    for (const int threads : {1, 2, 3}) {
+      Scaling data{3.0, scalars}, other{0.5, scalars};
+      Builder builder;
+      const Value a = builder.column(0, ElementType::float64, builder.events());
+      const Value b =
+          scalars ? builder.parameter(0, ElementType::int32) : builder.column(1, ElementType::int32, builder.events());
+      const Value made = builder.call({&scaled_sum, &data}, {a, b}, ElementType::float32);
+      EXPECT_EQ(builder.call({&scaled_sum, &data}, {a, b}, ElementType::float32), made);
+      const Value others = builder.call({&scaled_sum, &other}, {a, b}, ElementType::float32);
+      EXPECT_NE(others, made);
+      EXPECT_EQ(builder.type(made), ElementType::float32);
+      builder.output(made);
+      const Domain kept = builder.filter(builder.events(), builder.map(Op::less, {a, builder.constant(Scalar(100.0))}));
+      builder.output(builder.take(others, builder.source(kept)));  // this computes the kept events only
+      const Scalar parameter(std::int32_t{-7});
+      const Result result = builder.compile().run(par.with_threads(threads), columns, {&parameter, 1}, kN);
+      std::vector<float> all, some;
+      for (int i = 0; i < kN; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        all.push_back(static_cast<float>(x[at] * 3.0 + (scalars ? -7 : y[at])));
+        if (x[at] < 100) some.push_back(static_cast<float>(x[at] * 0.5 + (scalars ? -7 : y[at])));
+      }
+      EXPECT_EQ(result.values<float>(0), all);
+      EXPECT_EQ(result.values<float>(1), some);
+      EXPECT_EQ(data.elements, kN);
+      EXPECT_EQ(other.elements, std::ssize(some));
+    }
+  }
+}
+
+/// Adds 1 to a float64.
+void next(char** args, const std::intptr_t* n, const std::intptr_t* steps, void* /*data*/) {
+  for (std::intptr_t i = 0; i < *n; ++i) {
+    double x = 0;
+    std::memcpy(&x, args[0] + i * steps[0], sizeof x);
+    x += 1;
+    std::memcpy(args[1] + i * steps[1], &x, sizeof x);
+  }
+}
+
+TEST(PlanTest, LoopsOfScalars) {
+  Builder builder;
+  const Loop loop{&next, nullptr};
+  const Value x = builder.column(0, ElementType::float64, builder.events());
+  const Value number = builder.call(loop, {builder.parameter(0, ElementType::float64)}, ElementType::float64);
+  EXPECT_FALSE(builder.domain(number));
+  const Value filled = builder.fill(builder.constant(Scalar(2.0)), builder.events());
+  EXPECT_EQ(builder.call(loop, {filled}, ElementType::float64),
+            builder.fill(builder.call(loop, {builder.constant(Scalar(2.0))}, ElementType::float64), builder.events()));
+  builder.output(builder.map(Op::multiply, {x, number}));
+  const Plan plan = builder.compile();
+  const std::vector<double> numbers{1, 2, 3};
+  const Column column{numbers.data(), 3};
+  for (const double argument : {4.0, 9.0}) {
+    const Scalar parameter(argument);
+    EXPECT_EQ(plan.run({&column, 1}, {&parameter, 1}, 3).values<double>(0),
+              (std::vector<double>{argument + 1, 2 * (argument + 1), 3 * (argument + 1)}));
+  }
+}
+
 TEST(PlanTest, MalformedProgramsAreRefused) {
   Builder builder;
   const Domain events = builder.events(), a = builder.list(events, 0), b = builder.list(events, 1);
@@ -846,6 +936,11 @@ TEST(PlanTest, MalformedProgramsAreRefused) {
   says([&] { (void)builder.map(Op::add, {x, y}); }, "are values over different domains; use take()");
   says([&] { (void)builder.map(Op::add, {x, i}); }, "have different types; use convert()");
   says([&] { (void)builder.map(Op::add, {x}); }, "map(add): needs 2 operands, not 1");
+  const Loop loop{&next, nullptr};
+  says([&] { (void)builder.call({}, {x}, ElementType::float64); }, "call: the loop is null");
+  says([&] { (void)builder.call(loop, {}, ElementType::float64); }, "call: a loop has 1 to 3 operands, not 0");
+  says([&] { (void)builder.call(loop, {x, x, x, x}, ElementType::float64); }, "1 to 3 operands, not 4");
+  says([&] { (void)builder.call(loop, {x, y}, ElementType::float64); }, "are values over different domains");
   says([&] { (void)builder.map(Op::where, {x, x, x}); }, "the condition must be of type bool");
   says([&] { (void)builder.map(Op::add, {x, static_cast<Value>(999)}); }, "value 999 is not a value of this builder");
   says([&] { (void)builder.filter(static_cast<Domain>(-1), x); }, "domain -1 is not a domain of this builder");

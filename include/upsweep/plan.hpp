@@ -197,6 +197,15 @@ enum class Reduction : std::uint8_t {
 [[nodiscard]] std::string_view name(Reduction reduction) noexcept;
 [[nodiscard]] std::optional<Reduction> parse_reduction(std::string_view text) noexcept;
 
+/// An element-wise function of the caller, with the interface of a loop of a NumPy ufunc.
+/// args: the operands, then the result. steps: the bytes from one element to the next; 0 of a scalar.
+/// The loop is called on several threads at once. It must not throw, and it must outlive the plan.
+struct Loop {
+  void (*run)(char** args, const std::intptr_t* n, const std::intptr_t* steps, void* data) = nullptr;
+  void* data = nullptr;
+  friend bool operator==(const Loop&, const Loop&) = default;
+};
+
 /// An input: an array in host memory.
 struct Column {
   const void* data = nullptr;
@@ -326,6 +335,11 @@ class Builder {
   [[nodiscard]] Value map(Op op, std::span<const Value> args);
   [[nodiscard]] Value map(Op op, std::initializer_list<Value> args) {
     return map(op, std::span(args.begin(), args.size()));
+  }
+  /// Returns loop(args…) as `type`, of one to three operands of any types. Equal arguments must give equal results.
+  [[nodiscard]] Value call(const Loop& loop, std::span<const Value> args, ElementType type);
+  [[nodiscard]] Value call(const Loop& loop, std::initializer_list<Value> args, ElementType type) {
+    return call(loop, std::span(args.begin(), args.size()), type);
   }
   /// Returns x as `type`. Floats are rounded towards 0; a float that does not fit an integer type yields its minimum,
   /// or of unsigned types 0. Booleans become 0 and 1; x becomes the boolean x != 0.

@@ -2,6 +2,7 @@
 // bindings/arrays.cpp: the only file that uses NumPy's C functions.
 #include "arrays.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
 
 #include "upsweep/detail/operator_hint.hpp"
 
@@ -160,6 +162,19 @@ Elements elements_of_new(nb::handle array) {
   Elements elements;
   is_plain_array(array, elements, true);
   return elements;
+}
+
+std::optional<UfuncLoop> ufunc_loop(nb::handle ufunc, std::span<const ElementKind> types) {
+  if (!nb::isinstance(ufunc, nb::module_::import_("numpy").attr("ufunc"))) throw nb::type_error("a ufunc is needed");
+  const auto& of = *reinterpret_cast<const PyUFuncObject*>(ufunc.ptr());
+  if (of.nargs != static_cast<int>(types.size())) return std::nullopt;
+  for (int i = 0; i < of.ntypes; ++i) {
+    const char* const theirs = of.types + static_cast<std::ptrdiff_t>(i) * of.nargs;
+    const bool is_same = std::equal(types.begin(), types.end(), theirs,
+                                    [](ElementKind ours, char type) { return numpy_type_of(ours) == type; });
+    if (is_same) return UfuncLoop{of.functions[i], of.data == nullptr ? nullptr : const_cast<void*>(of.data[i])};
+  }
+  return std::nullopt;
 }
 
 nb::object new_scalar(const void* element, ElementKind kind) {

@@ -78,6 +78,16 @@ Elements elements_of_new(nanobind::handle array);
 /// Returns one element as a NumPy scalar.
 nanobind::object new_scalar(const void* element, ElementKind kind);
 
+/// A loop of a ufunc, as NumPy calls it: operands, then the result; steps in bytes. It does not need the
+/// interpreter's lock.
+struct UfuncLoop {
+  void (*run)(char** args, const std::intptr_t* n, const std::intptr_t* steps, void* data);
+  void* data;
+};
+/// Returns the loop for operands and a result of these types, if the ufunc has one. Throws nanobind::type_error for
+/// other objects.
+std::optional<UfuncLoop> ufunc_loop(nanobind::handle ufunc, std::span<const ElementKind> types);
+
 /// Returns the elements of an array. Throws nanobind::type_error, which names `what`.
 Elements elements_of(nanobind::handle object, const char* what);
 dynamic::ConstArray input(nanobind::handle object, const char* what);

@@ -88,6 +88,15 @@ ElementKind kind_of(ElementType type) {
   return {.type = static_cast<Type>(type)};
 }
 
+/// Returns a ufunc's loop for operands and a result of these types.
+plan::Loop loop_of(nb::handle ufunc, const std::vector<ElementType>& types) {
+  std::vector<ElementKind> kinds;
+  for (const ElementType type : types) kinds.push_back(kind_of(type));
+  const std::optional<UfuncLoop> loop = ufunc_loop(ufunc, kinds);
+  if (!loop) throw Error(Code::unsupported_type, "call: this ufunc has no loop for these types");
+  return {.run = loop->run, .data = loop->data};
+}
+
 /// Runs on fewer events keep the interpreter's lock: releasing and acquiring it takes longer than the runs.
 constexpr std::int64_t kKeepsLock = 256;
 
@@ -182,6 +191,13 @@ void define_values(nb::class_<Builder>& builder) {
                                    std::string_view type) { return plan::is_defined(op_named(op), type_named(type)); })
       .def("map", [](Builder& self, std::string_view op,
                      const std::vector<int>& args) { return handle_of(self.map(op_named(op), values_of(args))); })
+      .def("call",
+           [](Builder& self, nb::handle ufunc, const std::vector<int>& args, std::string_view type) {
+             std::vector<ElementType> types;
+             for (const int arg : args) types.push_back(self.type(value_of(arg)));
+             types.push_back(type_named(type));
+             return handle_of(self.call(loop_of(ufunc, types), values_of(args), types.back()));
+           })
       .def("convert", [](Builder& self, int x,
                          std::string_view type) { return handle_of(self.convert(value_of(x), type_named(type))); })
       .def("fill", [](Builder& self, int scalar,

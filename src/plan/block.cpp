@@ -170,7 +170,9 @@ class Attempt {
       in[2] = step.kernel < kLookup ? &w_.lengths[index(step.length_of)]
                                     : &column_of(code_.slots[index(step.length_of)].index).length;
     }
-    context_.elements[step.kernel](at<std::byte>(step.out) + begin * step.out_stride, in, count, begin);
+    std::byte* const out = at<std::byte>(step.out) + begin * step.out_stride;
+    if (step.kernel >= kCalls) return call_loop(code_, step, out, in, count);
+    context_.elements[step.kernel](out, in, count, begin);
   }
 
   // ---- structure

@@ -18,7 +18,8 @@ using detail::Kind;
 using detail::kNone;
 using detail::Program;
 
-constexpr int kMaxMembers = 8;  ///< of a combination
+constexpr int kMaxMembers = 8;   ///< of a combination
+constexpr int kMaxOperands = 3;  ///< of a call
 
 [[noreturn]] void refuse(const std::string& call, const std::string& why) {
   throw Error(Code::invalid_argument, "plan::Builder::" + call + ": " + why);
@@ -59,6 +60,18 @@ void require_over(const Program& program, const std::string& call, Id node, Id d
   if (program.at(node).domain == program.space(domain)) return;
   refuse(call, what + " must be a value over " + domain_text(program, domain) + ", but is " + text(program, node) +
                    (program.is_scalar(node) ? "; use fill()" : ""));
+}
+
+void require_one_domain(const Program& program, const std::string& call, const std::vector<Id>& operands) {
+  Id over = kNone;
+  for (const Id id : operands) {
+    if (program.is_scalar(id)) continue;
+    if (over != kNone && program.at(over).domain != program.at(id).domain) {
+      refuse(call,
+             text(program, over) + " and " + text(program, id) + " are values over different domains; use take()");
+    }
+    over = id;
+  }
 }
 
 void require_column(const std::string& call, int column) {
@@ -250,15 +263,7 @@ Value Builder::map(Op op, std::span<const Value> args) {
              text(*program_, ids[first]) + " and " + text(*program_, ids[i]) + " have different types; use convert()");
     }
   }
-  Id over = kNone;
-  for (const Id id : ids) {
-    if (program_->is_scalar(id)) continue;
-    if (over != kNone && program_->at(over).domain != program_->at(id).domain) {
-      refuse(call,
-             text(*program_, over) + " and " + text(*program_, id) + " are values over different domains; use take()");
-    }
-    over = id;
-  }
+  require_one_domain(*program_, call, ids);
   return value(program_->map(op, std::move(ids)));
 }
 
@@ -277,6 +282,17 @@ Value Builder::take(Value x, Value index) {
   require_type(*program_, "take", i, ElementType::int32, "the index");
   if (program_->is_scalar(i)) refuse("take", "the index is a scalar; use fill()");
   return value(program_->take(from, i));
+}
+
+Value Builder::call(const Loop& loop, std::span<const Value> args, ElementType type) {
+  if (loop.run == nullptr) refuse("call", "the loop is null");
+  if (args.empty() || args.size() > kMaxOperands) {
+    refuse("call", "a loop has 1 to 3 operands, not " + std::to_string(args.size()));
+  }
+  std::vector<Id> ids;
+  for (const Value arg : args) ids.push_back(checked(*program_, "call", arg));
+  require_one_domain(*program_, "call", ids);
+  return value(program_->call(loop, std::move(ids), type));
 }
 
 Value Builder::lookup(int column, ElementType type, Value index) {

@@ -108,6 +108,10 @@ struct OutputInfo {
 };
 
 class Run;
+class Compiled;
+
+/// Computes n elements of a step by the caller's loop.
+void call_loop(const Compiled& code, const Step& step, void* out, const void* const* in, std::int64_t n);
 
 /// A compiled program, and the memory of earlier runs.
 class Compiled {
@@ -119,6 +123,7 @@ class Compiled {
 
   std::vector<Instruction> instructions;
   std::vector<Step> steps;
+  std::vector<Loop> loops;  ///< of the caller
   std::vector<std::int32_t> operands;
   std::vector<Step> prologue;  ///< of scalars: once per worker and run
   std::vector<Slot> slots;

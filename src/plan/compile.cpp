@@ -37,6 +37,7 @@ class Compiler {
 
   std::shared_ptr<const Compiled> run() {
     sink_takes(program_);
+    code_->loops = program_.loops;
     order_ = live_order(program_);
     const std::size_t count = program_.nodes.size();
     slot_.assign(count, -1), done_.assign(count, 0), users_.assign(count, {}), needs_.assign(count, {});
@@ -323,6 +324,8 @@ class Compiler {
         const Id first = n.args[static_cast<Op>(n.payload) == Op::where ? 1 : 0];
         return static_cast<int>(n.payload) * kElementTypes + static_cast<int>(node(first).type);
       }
+      case Kind::call:
+        return kCalls + static_cast<int>(n.payload);
       case Kind::convert:
         return kConvert + static_cast<int>(node(n.args[0]).type) * kElementTypes + type;
       case Kind::take:

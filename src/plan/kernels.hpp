@@ -36,6 +36,7 @@ inline constexpr int kPositions = kCounts + 1;
 inline constexpr int kSearchLeft = kPositions + 1;  ///< x, table, length of the table; + type
 inline constexpr int kSearchRight = kSearchLeft + kElementTypes;
 inline constexpr int kElementKernels = kSearchRight + kElementTypes;
+inline constexpr int kCalls = kElementKernels;  ///< + the number of the caller's loop: not in the table
 
 /// Tables of the combinations of short lists: byte j of member m of tuples of k from n elements.
 inline constexpr int kTableLength = 8;   ///< elements of a list

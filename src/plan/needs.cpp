@@ -77,6 +77,7 @@ std::vector<Id> needs(Program& program, Id node) {
     case Kind::column:
     case Kind::fill:
     case Kind::map:
+    case Kind::call:
     case Kind::convert:
     case Kind::lookup:
     case Kind::search:
@@ -155,6 +156,7 @@ bool is_element_wise(Kind kind) {
   switch (kind) {
     case Kind::fill:
     case Kind::map:
+    case Kind::call:
     case Kind::convert:
     case Kind::take:
     case Kind::lookup:

@@ -124,19 +124,24 @@ bool Program::is_positional(Id node) const {
   return n.kind == Kind::convert && n.type == ElementType::int64 && at(n.args[0]).type == ElementType::int32;
 }
 
-Id Program::map(Op op, std::vector<Id> args) {
-  const ElementType type = type_of_map(op, *this, args);
+Id Program::domain_of(std::vector<Id>& args, bool& are_filled) const {
   Id over = kNone;
-  bool only_fills = true;
-  for (const Id arg : args) {
+  are_filled = true;
+  for (Id& arg : args) {
     if (is_scalar(arg)) continue;
     over = at(arg).domain;
-    only_fills = only_fills && at(arg).kind == Kind::fill;
-  }
-  for (Id& arg : args) {
+    are_filled = are_filled && at(arg).kind == Kind::fill;
     if (at(arg).kind == Kind::fill) arg = at(arg).args[0];
   }
-  if (over != kNone && only_fills) return fill(map(op, std::move(args)), over);
+  are_filled = are_filled && over != kNone;
+  return over;
+}
+
+Id Program::map(Op op, std::vector<Id> args) {
+  const ElementType type = type_of_map(op, *this, args);
+  bool are_filled = false;
+  const Id over = domain_of(args, are_filled);
+  if (are_filled) return fill(map(op, std::move(args)), over);
   if (op == Op::add && is_integer(type)) {  // x - y + y
     for (const int i : {0, 1}) {
       const Node& difference = at(args[static_cast<std::size_t>(i)]);
@@ -148,6 +153,16 @@ Id Program::map(Op op, std::vector<Id> args) {
   }
   return node(
       {.kind = Kind::map, .type = type, .domain = over, .payload = static_cast<int>(op), .args = std::move(args)});
+}
+
+Id Program::call(const Loop& loop, std::vector<Id> args, ElementType type) {
+  bool are_filled = false;
+  const Id over = domain_of(args, are_filled);
+  if (are_filled) return fill(call(loop, std::move(args), type), over);
+  const auto found = std::ranges::find(loops, loop);
+  const std::int64_t payload = found - loops.begin();
+  if (found == loops.end()) loops.push_back(loop);
+  return node({.kind = Kind::call, .type = type, .domain = over, .payload = payload, .args = std::move(args)});
 }
 
 Id Program::convert(Id x, ElementType type) {
@@ -242,9 +257,9 @@ Id Program::beside(Id domain, std::vector<Id> parts, ElementType type) {
 
 namespace {
 
-constexpr std::string_view kKinds[] = {"column", "constant", "parameter", "fill",    "map",    "convert", "take",
-                                       "lookup", "search",   "positions", "parents", "starts", "counts",  "source",
-                                       "beside", "reduce",   "argsort",   "offsets", "before"};
+constexpr std::string_view kKinds[] = {"column", "constant", "parameter", "fill",      "map",     "call",   "convert",
+                                       "take",   "lookup",   "search",    "positions", "parents", "starts", "counts",
+                                       "source", "beside",   "reduce",    "argsort",   "offsets", "before"};
 constexpr std::string_view kDomainKinds[] = {"events",  "list",          "regular", "filter",  "gather", "combinations",
                                              "product", "concatenation", "pad",     "flatten", "beside"};
 static_assert(std::size(kKinds) == static_cast<std::size_t>(Kind::before) + 1);
@@ -302,6 +317,7 @@ std::string Program::node_text(Id id) const {
       break;
     case Kind::column:
     case Kind::parameter:
+    case Kind::call:
     case Kind::lookup:
     case Kind::search:
       text += " " + std::to_string(n.payload);

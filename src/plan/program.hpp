@@ -26,6 +26,7 @@ enum class Kind : std::uint8_t {
   parameter,
   fill,
   map,
+  call,  ///< of the caller's loop
   convert,
   take,
   lookup,
@@ -48,7 +49,7 @@ struct Node {
   ElementType type{};
   Id domain = kNone;         ///< whose elements have the values; kNone: a scalar
   Id of = kNone;             ///< the domain that the node is about, for instance that of the reduced lists
-  std::int64_t payload = 0;  ///< Op, Reduction, column, member, or the bits of a constant
+  std::int64_t payload = 0;  ///< Op, Reduction, column, member, loop, or the bits of a constant
   std::vector<Id> args;
   friend bool operator==(const Node&, const Node&) = default;
 };
@@ -82,6 +83,7 @@ class Program {
  public:
   std::vector<Node> nodes;
   std::vector<DomainNode> domains;
+  std::vector<Loop> loops;
   std::vector<Id> outputs;  ///< nodes; an `offsets` node is an output of offsets
   struct Check {
     Id mask;
@@ -95,6 +97,7 @@ class Program {
 
   // Values that are made from others, with the rules that make equal values equal nodes.
   Id map(Op op, std::vector<Id> args);
+  Id call(const Loop& loop, std::vector<Id> args, ElementType type);
   Id convert(Id x, ElementType type);
   Id take(Id x, Id index);
   Id fill(Id scalar, Id domain);
@@ -129,6 +132,9 @@ class Program {
     Id target = kNone;
   };
   [[nodiscard]] Derived derived(const Node& node) const;
+  /// Returns the domain of operands of an element-wise function. Operands that are filled scalars become scalars. Sets
+  /// `are_filled` if all are.
+  Id domain_of(std::vector<Id>& args, bool& are_filled) const;
   [[nodiscard]] bool is_positional(Id node) const;
   Id take(Id x, Id index, int depth);
 

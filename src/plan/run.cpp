@@ -115,6 +115,23 @@ std::int32_t* Worker::scratch(int which, std::int64_t elements, std::int64_t lim
   return reinterpret_cast<std::int32_t*>(grown(scratch_[which], bytes, 128, limit));
 }
 
+void call_loop(const Compiled& code, const Step& step, void* out, const void* const* in, std::int64_t n) {
+  char* args[5];
+  std::intptr_t steps[5];
+  int k = 0;
+  for (; k < 4 && step.in[k] >= 0; ++k) {
+    const Slot& slot = code.slots[static_cast<std::size_t>(step.in[k])];
+    // A NumPy loop reads its operands only. Its type of argument is the same for the result.
+    args[k] = static_cast<char*>(const_cast<void*>(in[k]));
+    steps[k] = slot.place == Place::scalar ? 0 : size_of(slot.type);
+  }
+  args[k] = static_cast<char*>(out);
+  steps[k] = size_of(code.slots[static_cast<std::size_t>(step.out)].type);
+  const std::intptr_t count = n;
+  const Loop& loop = code.loops[static_cast<std::size_t>(step.kernel - kCalls)];
+  loop.run(args, &count, steps, loop.data);
+}
+
 void Worker::set_scalars(const Compiled& code, std::span<const Scalar> parameters, const ElementKernel* kernels) {
   bool is_changed = !has_scalars_;
   for (std::size_t i = 0; i < code.scalars.size(); ++i) {
@@ -133,7 +150,12 @@ void Worker::set_scalars(const Compiled& code, std::span<const Scalar> parameter
   for (const Step& step : code.prologue) {
     const void* in[4];
     for (int k = 0; k < 4; ++k) in[k] = step.in[k] < 0 ? nullptr : slots[static_cast<std::size_t>(step.in[k])];
-    kernels[step.kernel](slots[static_cast<std::size_t>(step.out)], in, kTile + kSlack, 0);
+    void* const out = slots[static_cast<std::size_t>(step.out)];
+    if (step.kernel < kCalls) {
+      kernels[step.kernel](out, in, kTile + kSlack, 0);
+    } else {
+      call_loop(code, step, out, in, kTile + kSlack);
+    }
   }
 }
 

@@ -85,7 +85,9 @@ class Sinking {
     for (const Id id : order_) {
       const Node& n = program_.at(id);
       int& cost = uses(id).cost;
-      if (n.kind == Kind::map || n.kind == Kind::convert || n.kind == Kind::take) {
+      if (n.kind == Kind::call) {
+        cost = kExpensive;
+      } else if (n.kind == Kind::map || n.kind == Kind::convert || n.kind == Kind::take) {
         cost = n.kind == Kind::map && !is_cheap(static_cast<Op>(n.payload)) ? kExpensive : 1;
         const std::size_t first = n.kind == Kind::take ? 1 : 0;  // what is taken from is an array
         for (std::size_t i = first; i < n.args.size(); ++i) cost = std::min(kExpensive, cost + uses(n.args[i]).cost);
@@ -117,6 +119,7 @@ class Sinking {
     if (u.in_tiles && u.cost > kCheap) return;
     switch (n.kind) {
       case Kind::map:
+      case Kind::call:
       case Kind::convert:
       case Kind::take:
         u.sinks = true;
@@ -175,10 +178,17 @@ class Sinking {
     }
     if (n.kind == Kind::take && program_.chooses(n.args[1])) return sunk(n.args[0], rewritten(n.args[1]), 0);
     for (Id& arg : n.args) arg = rewritten(arg);
-    if (n.kind == Kind::map) return program_.map(static_cast<Op>(n.payload), std::move(n.args));
+    if (n.kind == Kind::map || n.kind == Kind::call) return again(n, n.args);
     if (n.kind == Kind::convert) return program_.convert(n.args[0], n.type);
     if (n.kind == Kind::take) return program_.take(n.args[0], n.args[1]);
     return program_.node(std::move(n));
+  }
+
+  /// Returns the operation of a map or call on other operands.
+  Id again(const Node& n, std::vector<Id> args) {
+    if (n.kind == Kind::map) return program_.map(static_cast<Op>(n.payload), std::move(args));
+    const Loop loop = program_.loops[static_cast<std::size_t>(n.payload)];
+    return program_.call(loop, std::move(args), n.type);
   }
 
   /// Returns x[index]. x is a node of the program before it is rewritten, and index one of after.
@@ -208,7 +218,7 @@ class Sinking {
         std::vector<Id> args;
         args.reserve(n.args.size());
         for (const Id arg : n.args) args.push_back(sunk(arg, index, depth + 1));
-        made = program_.map(static_cast<Op>(n.payload), std::move(args));
+        made = again(n, std::move(args));
       }
     }
     sunk_[{x, index}] = made;

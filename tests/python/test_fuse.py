@@ -53,7 +53,7 @@ def fuse(request):
     """upsweep.awkward.fuse, and the same with plans that NumPy executes."""
     if request.param == "plan":
         return _fuse.fuse
-    return lambda function: Fused(function, None, plan_in_numpy.Builder)
+    return lambda function: Fused(function, None, new_builder=plan_in_numpy.Builder)
 
 
 @pytest.fixture

@@ -139,10 +139,11 @@ class Arguments:
 class Fused:
     """The result of fuse(): a function that runs in one pass over its arrays."""
 
-    def __init__(self, function: Any, threads: int | None, new_builder: Any = _builder):
+    def __init__(self, function: Any, threads: int | None, exact: bool = False, new_builder: Any = _builder):
         functools.update_wrapper(self, function)
         self._function = function
         self._threads = threads
+        self._exact = exact
         self._new_builder = new_builder
         self._entries: dict[tuple, tuple[Program | str, Guards]] = {}
         self._changes: dict[tuple, int] = {}
@@ -155,7 +156,7 @@ class Fused:
         found: Any = sys.modules.get(self.__module__)
         for name in self.__qualname__.split("."):
             found = getattr(found, name, None)
-        return self.__qualname__ if found is self else (Fused, (self._function, self._threads))
+        return self.__qualname__ if found is self else (Fused, (self._function, self._threads, self._exact))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -230,7 +231,7 @@ class Fused:
             return f"the function changes {changed}"
         if graph.needed and not graph.failure:
             return graph.needed
-        return Program(recording, self._new_builder) if reason is None else reason
+        return Program(recording, self._new_builder, self._exact) if reason is None else reason
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Runs the function and returns what was fused: the plans, and the calls that Awkward executed with the reasons."""
@@ -247,7 +248,7 @@ class Fused:
         return explanation(entry, arguments.values, arguments.buffers, self._threads)
 
 
-def fuse(function: Any = None, *, threads: int | None = None) -> Any:
+def fuse(function: Any = None, *, threads: int | None = None, exact: bool = False) -> Any:
     """Returns the function, which then runs in one pass over its arrays.
 
     The function's arguments are arrays, numbers, strings, and tuples, lists and dicts of these. It is executed once on arrays
@@ -260,6 +261,8 @@ def fuse(function: Any = None, *, threads: int | None = None) -> Any:
     Args:
         function: a function of Awkward Arrays
         threads: the maximum number of threads; by default one per core
+        exact: elementary functions (sin, exp, power, hypot and their kin) have the bits of NumPy on this machine. Otherwise they are
+            upsweep's own: within 1 ulp, faster, and with the same bits on every machine.
 
     >>> @upsweep.awkward.fuse
     ... def masses(muons, least):
@@ -267,7 +270,7 @@ def fuse(function: Any = None, *, threads: int | None = None) -> Any:
     ...     ...
     """
     if function is None:
-        return functools.partial(fuse, threads=threads)
+        return functools.partial(fuse, threads=threads, exact=exact)
     if not callable(function) or inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
         raise TypeError(f"fuse: a function is needed, not {type(function).__name__}")
     if not TESTED:
@@ -276,4 +279,6 @@ def fuse(function: Any = None, *, threads: int | None = None) -> Any:
             RuntimeWarning,
             stacklevel=2,
         )
-    return function if isinstance(function, Fused) and function._threads == threads else Fused(function, threads)
+    if isinstance(function, Fused) and (function._threads, function._exact) == (threads, exact):
+        return function
+    return Fused(function, threads, exact)

@@ -21,10 +21,33 @@ import numpy as np
 from upsweep.awkward._fuse import layouts
 from upsweep.awkward._fuse.arrays import Column, Fixed, Foreign, Lists, Option, Record, Scalar, Single, Unsupported, Val
 
+# Functions of floats whose last bits depend on the library: with exact=True, NumPy's own loops compute them.
+_ROUNDED = frozenset(
+    (
+        "power",
+        "cbrt",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sin",
+        "cos",
+        "tan",
+        "arcsin",
+        "arccos",
+        "arctan",
+    )
+    + ("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "arctan2", "hypot")
+)
+
 
 class Lowering:
-    def __init__(self, builder: Any, aliases: dict[int, int]):
+    def __init__(self, builder: Any, aliases: dict[int, int], exact: bool):
         self.builder = builder
+        self.exact = exact
         self.events = builder.events()
         self.aliases = aliases  # buffers of offsets: the first one that is the same array
         self.list_parents: dict[int, int] = {}
@@ -66,7 +89,10 @@ class Lowering:
             raise Unsupported(f"{op} of {args[-1].dtype}")
         if op == "invert" and args[0].op == op:
             return args[0].args[0]
-        return self.val(self.builder.map(op, [x.handle for x in args]), op, args)
+        handles = [x.handle for x in args]
+        if self.exact and op in _ROUNDED and args[0].dtype.startswith("f"):
+            return self.val(self.builder.call(getattr(np, op), handles, args[0].dtype), op, args)
+        return self.val(self.builder.map(op, handles), op, args)
 
     def convert(self, x: Val, dtype: str) -> Val:
         if x.dtype == dtype:

@@ -2,7 +2,6 @@
 # upsweep/awkward/_fuse/numbers.py: NumPy's ufuncs as element-wise operations of a plan. NumPy itself says the types.
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -46,6 +45,8 @@ def ufunc(low: Lowering, function: Any, args: list[Any]) -> Any:
     """A ufunc of arrays and numbers, broadcast as Awkward broadcasts."""
     if function.nout != 1:
         raise Unsupported(f"{function.__name__}, which has several results")
+    if low.exact and function is np.float_power:
+        raise Unsupported("float_power, whose bits differ from those of power")
     return low.broadcast(args, lambda leaves: of_columns(low, function, leaves))
 
 
@@ -116,7 +117,8 @@ def _operation(low: Lowering, name: str, values: list[Any], resolved: tuple, dom
     if name == "reciprocal" and kind == "f":
         return low.map("divide", low.constant(1, of), args[0])
     if name in ("deg2rad", "radians", "rad2deg", "degrees"):
-        factor = math.pi / 180 if name in ("deg2rad", "radians") else 180 / math.pi
+        pi, half_turn = types[0].type(np.pi), types[0].type(180)  # NumPy divides numbers of this type
+        factor = pi / half_turn if name in ("deg2rad", "radians") else half_turn / pi
         return low.map("multiply", args[0], low.constant(factor, of))
     if name == "power":
         return _power(low, args, values[1], kind)

@@ -80,7 +80,7 @@ class Stage:
         for x in arrays.values():
             buffers.add(x)
         self.events = _events(buffers.lengths)
-        low = self.low = Lowering(self.program.new_builder(), buffers.aliases)
+        low = self.low = Lowering(self.program.new_builder(), buffers.aliases, self.program.exact)
         start = 0
         for i, (node, x) in enumerate(arrays.items()):
             made, start = low.input(x._layout, start)
@@ -199,9 +199,10 @@ def _parameter(number: Any, dtype: str) -> Any:
 class Program:
     """A recording, and its stages by the layouts of the arrays that they begin with."""
 
-    def __init__(self, recording: Recording, new_builder: Any):
+    def __init__(self, recording: Recording, new_builder: Any, exact: bool):
         self.recording = recording
         self.new_builder = new_builder
+        self.exact = exact
         self.outputs = recording.outputs
         self.stages: dict[tuple, Stage] = {}
         self.refused: str | None = None  # why the function runs in Awkward from now on
