@@ -432,6 +432,11 @@ struct upsweep_awkward_error awkward_ListArray_getitem_jagged_shrink_64(int64_t*
  * awkward_IndexedArray_fill_to64_from{32,U32,64}             An index plus a base, written after other ones.
  * awkward_IndexedArray_fill_to64_count                       Positions from a base on, written after other ones.
  * awkward_IndexedArray{32,U32,64}_overlay_mask8_to64         An index; -1 where the mask is not 0.
+ * awkward_upsweep_valid_together_64                          For 1 to 4 arrays with indices: numvalid ← the number of
+ *                                                            elements that are valid in all; toindex ← the number of
+ *                                                            each among these, or -1; tocarries[1 + array] ← their
+ *                                                            indices[1 + array]. tocarries[0] ← their positions,
+ *                                                            unless it is null. Carries have room for all elements.
  * awkward_ListOffsetArray_drop_none_indexes_{32,64}          Offsets without the missing elements. Error: "offsets[i] >
  *                                                            len(content)".
  */
@@ -457,6 +462,9 @@ struct upsweep_awkward_error awkward_ListArray_getitem_jagged_shrink_64(int64_t*
                                                                                const T* fromindex, int64_t length);
 UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
 #undef UPSWEEP_AWKWARD_KERNELS
+struct upsweep_awkward_error awkward_upsweep_valid_together_64(int64_t* numvalid, int64_t* toindex,
+                                                               int64_t* const* tocarries, const int64_t* const* indices,
+                                                               int64_t arrays, int64_t length);
 struct upsweep_awkward_error awkward_IndexedArray_fill_to64_count(int64_t* toindex, int64_t toindexoffset,
                                                                   int64_t length, int64_t base);
 struct upsweep_awkward_error awkward_ByteMaskedArray_getitem_nextcarry_64(int64_t* tocarry, const int8_t* mask,

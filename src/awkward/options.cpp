@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // awkward/options.cpp: Awkward Array's kernels for elements that may be missing: find and number the valid ones.
+#include <algorithm>
+#include <array>
 #include <type_traits>
 
 #include "awkward/kept.hpp"
@@ -163,6 +165,75 @@ KernelError mask_to_index(std::int64_t* toindex, ByMask option, std::int64_t n) 
     });
   };
   return run_on(n, call, toindex, option.mask);
+}
+
+/// Arrays of equal lengths with indices, of which negative ones mark missing elements.
+template <std::size_t kArrays>
+struct Together {
+  std::array<const std::int64_t*, kArrays> indices;
+  std::array<std::int64_t*, kArrays> tocarries;
+  std::int64_t* topositions;  ///< null: not wanted
+  std::int64_t* toindex;
+
+  /// Returns 1 if the element is valid in all arrays, otherwise 0.
+  [[nodiscard]] std::int64_t is_valid(std::int64_t i) const {
+    std::int64_t signs = 0;
+    for (const std::int64_t* const index : indices) signs |= index[i];
+    return static_cast<std::int64_t>(~static_cast<std::uint64_t>(signs) >> 63U);
+  }
+  [[nodiscard]] std::int64_t count(std::int64_t first, std::int64_t last) const {
+    std::int64_t count = 0;
+    for (std::int64_t i = first; i < last; ++i) count += is_valid(i);
+    return count;
+  }
+  /// Numbers the valid elements, of which `end` - `number` follow, and writes their indices.
+  void write(std::int64_t first, std::int64_t last, std::int64_t number, std::int64_t end) const {
+    const Together own = *this;
+    std::int64_t i = first;
+    for (; number < end; ++i) {
+      const std::int64_t valid = own.is_valid(i);
+      own.toindex[i] = or_missing(number, valid != 0);
+      for (std::size_t array = 0; array < kArrays; ++array) own.tocarries[array][number] = own.indices[array][i];
+      if (own.topositions != nullptr) own.topositions[number] = i;
+      number += valid;
+    }
+    std::fill(own.toindex + i, own.toindex + last, -1);
+  }
+};
+
+/// indices[0] and tocarries[0] are those of arrays without missing elements; null if there are none.
+template <std::size_t kArrays>
+void valid_together(std::int64_t* numvalid, std::int64_t* toindex, std::int64_t* const* tocarries,
+                    const std::int64_t* const* indices, std::int64_t length) {
+  Together<kArrays> together{.indices = {}, .tocarries = {}, .topositions = tocarries[0], .toindex = toindex};
+  std::copy_n(indices + 1, kArrays, together.indices.begin());
+  std::copy_n(tocarries + 1, kArrays, together.tocarries.begin());
+  *numvalid = write_in_order(
+      length, [=](std::int64_t first, std::int64_t last) { return together.count(first, last); },
+      [=](std::int64_t first, std::int64_t last, Destination place) {
+        const std::int64_t end = place.end > 0 ? place.end : place.at + together.count(first, last);
+        together.write(first, last, place.at, end);
+        return end;
+      });
+}
+
+KernelError valid_together(std::int64_t* numvalid, std::int64_t* toindex, std::int64_t* const* tocarries,
+                           const std::int64_t* const* indices, std::int64_t arrays, std::int64_t length) {
+  if (numvalid == nullptr || toindex == nullptr || tocarries == nullptr || indices == nullptr) return null_array();
+  if (arrays < 1 || arrays > 4 || length < 0) return null_array();
+  const auto call = [&] {
+    switch (arrays) {
+      case 1:
+        return valid_together<1>(numvalid, toindex, tocarries, indices, length);
+      case 2:
+        return valid_together<2>(numvalid, toindex, tocarries, indices, length);
+      case 3:
+        return valid_together<3>(numvalid, toindex, tocarries, indices, length);
+      default:
+        return valid_together<4>(numvalid, toindex, tocarries, indices, length);
+    }
+  };
+  return run(call, as_refused);
 }
 
 /// toindex ← inner at the places of outer. Elements that are missing in outer stay missing.
@@ -329,6 +400,10 @@ UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_KERNELS)
 #undef UPSWEEP_KERNELS
 // NOLINTEND(bugprone-macro-parentheses)
 
+KernelError awkward_upsweep_valid_together_64(int64_t* numvalid, int64_t* toindex, int64_t* const* tocarries,
+                                              const int64_t* const* indices, int64_t arrays, int64_t length) {
+  return upsweep::awkward::valid_together(numvalid, toindex, tocarries, indices, arrays, length);
+}
 KernelError awkward_IndexedArray_fill_to64_count(int64_t* toindex, int64_t toindexoffset, int64_t length,
                                                  int64_t base) {
   return upsweep::awkward::append_positions(toindex, toindexoffset, length, base);

@@ -21,7 +21,7 @@ import upsweep.awkward
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from upsweep import _libraries
-from upsweep.awkward import _carries, _joins, _memory, _signatures, _table, _ufuncs
+from upsweep.awkward import _carries, _joins, _memory, _missing, _signatures, _table, _ufuncs
 
 SUM = ("awkward_reduce_sum", np.float64, np.float64, np.int64)
 AWKWARDS = dict(cpu_kernels.kernel)  # the table before any test
@@ -513,6 +513,7 @@ def few():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_carries, "MANY", 0)
         patch.setattr(_joins, "MANY", 0)
+        patch.setattr(_missing, "MANY", 0)
         patch.setattr(_ufuncs, "LARGE", 0)
         patch.setattr(_ufuncs, "PAGE", 16)
         patch.setattr(_ufuncs, "LEAST", 1)
@@ -549,7 +550,13 @@ def outcome(operation):
         form, length, buffers = ak.to_buffers(ak.to_packed(array))
     except (ValueError, TypeError, IndexError, KeyError) as error:  # a KeyError: Awkward has no such kernel
         return type(error), str(error).split("(in compiled code")[0]
-    return array.layout.form, form, length, {name: (buffer.dtype, buffer.tobytes()) for name, buffer in buffers.items()}
+    # Forms are equal whatever their parameters are.
+    return (
+        array.layout.form.to_dict(),
+        form.to_dict(),
+        length,
+        {name: (buffer.dtype, buffer.tobytes()) for name, buffer in buffers.items()},
+    )
 
 
 def same_outcome(operation):
@@ -596,20 +603,21 @@ def test_fields_and_sums_of_any_lists(a, b, data):
 
 
 @st.composite
-def by_index(draw):
+def by_index(draw, count=None):
     """Numbers or records by an index, some of them missing, from any range of the content."""
-    count = draw(st.integers(0, 8))
-    least = draw(st.integers(0, 3))
-    indices = st.integers(least, least + 4)
-    is_option = draw(st.booleans())
-    index = draw(
-        st.lists(st.one_of(indices, st.sampled_from([-1, -2])) if is_option else indices, min_size=count, max_size=count)
-    )
+    count = draw(st.integers(0, 400)) if count is None else count
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    is_option = draw(st.sampled_from([True, True, False]))
+    index = rng.integers(draw(st.integers(0, 3)), 8, count)
+    if is_option:
+        missing = rng.random(count) < draw(st.sampled_from([0, 0.3, 1]))
+        index[missing] = rng.integers(-2, 0, missing.sum())
     content = ak.contents.NumpyArray(np.arange(9).astype(draw(NUMBERS)))
     if draw(st.booleans()):
         content = ak.contents.RecordArray([content, ak.contents.NumpyArray(np.arange(9))], ["x", "y"])
-    made = ak.index.Index(np.array(index, draw(st.sampled_from(["int64", "int32"]))))
-    return ak.Array((ak.contents.IndexedOptionArray if is_option else ak.contents.IndexedArray)(made, content))
+    made = ak.index.Index(index.astype(draw(st.sampled_from(["int64", "int64", "int32"]))))
+    kind = ak.contents.IndexedOptionArray if is_option else ak.contents.IndexedArray
+    return ak.Array(kind(made, content, parameters=draw(st.sampled_from([None, {"a": 1}]))))
 
 
 @settings(deadline=None, max_examples=200)
@@ -620,8 +628,28 @@ def test_joins_of_any_index(a, b):
     same_outcome(lambda: ak.concatenate([a[:, np.newaxis], a[:, np.newaxis]], axis=1))
     same_outcome(lambda: ak.where(ak.is_none(a), a, a))
     if not (a.fields or b.fields):
-        same_outcome(lambda: a + a)
         same_outcome(lambda: ak.concatenate([a, b]) * 2)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from([0, 1, 7, 300]).flatmap(lambda n: st.tuples(*[by_index(count=n)] * 5)))
+def test_operations_on_several_arrays_with_missing_elements(arrays):
+    a, b = arrays[:2]
+    same_outcome(lambda: a + a)
+    same_outcome(lambda: a + b)
+    same_outcome(lambda: a * np.arange(len(a)))
+    same_outcome(lambda: 2 - b)
+    same_outcome(lambda: ak.broadcast_arrays(a, np.arange(len(a)), b)[1])
+    for count in (3, 4, 5):
+        for i in range(count):
+            same_outcome(lambda i=i, count=count: ak.broadcast_arrays(*arrays[:count])[i])
+    same_outcome(lambda: ak.zip({"a": a, "b": b}))
+    for shorter in (b[:-1], ak.to_packed(b[:-1])):
+        same_outcome(lambda shorter=shorter: a + shorter)
+    if a.fields:
+        same_outcome(lambda: a.x + a.y)
+    pairs = ak.zip({"p": a, "q": b}, depth_limit=1)
+    same_outcome(lambda: ak.mask(pairs, np.arange(len(a)) % 3 > 0).p == b)
 
 
 def test_positions_out_of_range():

@@ -20,6 +20,7 @@ ARGUMENTS = {
     "awkward_upsweep_concatenate_64": [_pointer, _pointer, _pointer, _pointer, _pointer, _int64, _int64, _int64],
     "awkward_upsweep_choose_64": [_pointer, _pointer, _pointer, _int64, _pointer, _pointer, _int64, _int64],
     "awkward_upsweep_mean_64": [_pointer, _pointer, _int64],
+    "awkward_upsweep_valid_together_64": [_pointer, _pointer, _pointer, _pointer, _int64, _int64],
     "awkward_IndexedArray_fill_to64_from64": [_pointer, _int64, _pointer, _int64, _int64],
     "awkward_ByteMaskedArray_numnull": [_pointer, _pointer, _int64, ctypes.c_bool],
     "awkward_ByteMaskedArray_getitem_nextcarry_64": [_pointer, _pointer, _int64, ctypes.c_bool],
