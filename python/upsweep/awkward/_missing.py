@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_missing.py: operations on several arrays with missing elements: their common valid elements in one pass.
+# upsweep/awkward/_missing.py: operations on several arrays with missing elements: finds what is valid in one pass.
 import copy
 import ctypes
 
@@ -25,7 +25,7 @@ def hooks(native):
             def continuation():
                 return apply_to_valid(native, backend, inputs, action, depth, depth_context, lateral_context, options)
 
-            # What Awkward does before it calls the action concerns lists only, and lengths that differ.
+            # Awkward's steps before the action concern only lists, and lengths that differ.
             made = action(
                 inputs,
                 depth=depth,
