@@ -316,7 +316,7 @@ class Attempt {
         }
         break;
       case Action::histogram:
-        if (failed_ < 0) fill_histogram(in, n);
+        fill_histogram(in, n);
         break;
     }
   }

@@ -786,34 +786,49 @@ void bin_few_edges(const Binning& b, const void* from, I64 n, I32* cells) {
   }
 }
 
-/// The number of elements of an ascending table that are not greater than x. No branch depends on x.
+/// found[i] ← the number of elements of an ascending table that are not greater than x[i], for kBinned elements. No branch
+/// depends on x, and the steps of different elements do not wait for each other.
 template <class T>
-inline I64 not_greater(const T* table, I64 length, T x) {
-  I64 found = 0;
+UPSWEEP_SCALAR void search_all(const T* table, I64 length, const T* x, I64* __restrict found) {
+  for (I64 i = 0; i < kBinned; ++i) found[i] = 0;
   while (length > 0) {
     const I64 half = (length + 1) / 2;
-    found += -static_cast<I64>(!(x < table[found + half - 1])) & half;
+    const T* middle = table + half - 1;
+    UPSWEEP_BY_INDEX
+    for (I64 i = 0; i < kBinned; ++i) found[i] += -static_cast<I64>(!(x[i] < middle[found[i]])) & half;
     length -= half;
   }
-  return found;
+}
+
+/// Calls f(i, found) for each element.
+template <class T, class F>
+void search_each(const T* table, I64 length, const T* x, I64 n, F f) {
+  T some[kBinned] = {};
+  I64 found[kBinned];
+  for (I64 begin = 0; begin < n; begin += kBinned) {
+    const I64 count = begin + kBinned < n ? kBinned : n - begin;
+    const bool is_whole = count == kBinned;
+    for (I64 i = 0; !is_whole && i < count; ++i) some[i] = x[begin + i];
+    search_all(table, length, is_whole ? x + begin : some, found);
+    for (I64 i = 0; i < count; ++i) f(begin + i, found[i]);
+  }
 }
 
 void bin_edges(const Binning& b, const void* from, I64 n, I32* cells) {
   const double* x = static_cast<const double*>(from);
   const double last = b.edges[b.count - 1];
-  for (I64 i = 0; i < n; ++i) {
+  search_each(b.edges, b.count, x, n, [&](I64 i, I64 found) {
     const I64 top = b.has_top && x[i] == last ? 1 : 0;
-    cells[i] += static_cast<I32>((not_greater(b.edges, b.count, x[i]) - top) * b.stride);
-  }
+    cells[i] += static_cast<I32>((found - top) * b.stride);
+  });
 }
 
 void bin_category(const Binning& b, const void* from, I64 n, I32* cells) {
   const I64* x = static_cast<const I64*>(from);
-  for (I64 i = 0; i < n; ++i) {
-    const I64 found = not_greater(b.values, b.count, x[i]);
+  search_each(b.values, b.count, x, n, [&](I64 i, I64 found) {
     const bool is_there = found > 0 && b.values[found - 1] == x[i];
     cells[i] += static_cast<I32>((is_there ? b.places[found - 1] : b.count) * b.stride);
-  }
+  });
 }
 
 void count(const I32* cells, I64 n, I64* counts, I64 distance) {
