@@ -428,7 +428,7 @@ TEST(PlanTest, SumsOfWeightsDoNotDependOnThreads) {
 }
 
 TEST(PlanTest, AHistogramOfManyBins) {
-  // So many that several work units have more memory than all blocks.
+  // The cells of one work unit exceed the memory for those of several.
   Twin twin(50'000);
   std::vector<std::int32_t> numbers;
   for (std::int32_t i = 0; i < 50'000; ++i) numbers.push_back(i * 37 % 1'500'000);

@@ -332,7 +332,7 @@ inline std::vector<std::vector<int>> naive_tuples(int n, int k, bool replacement
 }
 
 /// A Builder, and what its domains and values are for given inputs.
-// ----------------------------------------------------------------------------------------------------------- histograms
+// ---------------------------------------------------------------------------------------------------------- histograms
 
 /// The number of a bin: -1 for the underflow, n for the overflow.
 inline std::int64_t naive_bin(const Axis& axis, std::int64_t x) {

@@ -21,11 +21,11 @@
 //           is too short), out_of_memory (the lists of one event need more than Limits allows), interrupted. A check()
 //           of the program that fails is not an exception: see Result::failure().
 // Floats    have the same bits for any number of threads, any block and any instruction set. Lists are summed in order.
-// Histogram bins values while a block is in the cache; the values themselves are not stored. The events are divided into
-//           at most 256 work units of 4,096 events or more, by their number and the number of bins only. Each unit fills
-//           its own bins, and these are added in the order of the units.
-// Memory    of the bins of all units: at most 32 MiB, or one unit if that needs more. Each histogram needs 8 bytes for a
-//           bin, 32 if it has at most 4,096 bins, and 16 with weights. It has at most 2^25 bins.
+// Histogram values are binned while their block is in the cache, and are not stored. The events are divided into at
+//           most 256 work units of at least 4,096 events. The numbers of events and bins determine the number of units.
+//           Each unit has its own bins, which are added up in the order of the units.
+// Memory    of the bins of all units: at most 32 MiB, or one unit if that needs more. A bin needs 8 bytes, or 32 if the
+//           histogram has at most 4,096 bins, and with weights 16. A histogram has at most 2^25 bins.
 // Threads   run() may be called from several threads at once. Concurrent calls share nothing but the cores.
 #pragma once
 
@@ -202,9 +202,9 @@ enum class Reduction : std::uint8_t {
 [[nodiscard]] std::string_view name(Reduction reduction) noexcept;
 [[nodiscard]] std::optional<Reduction> parse_reduction(std::string_view text) noexcept;
 
-/// An axis of a histogram: which bin a value belongs to. The rules are those of boost-histogram. An axis has n bins, and
-/// if the flags say so a bin below them (underflow) and one above them (overflow). Values without a bin are ignored. NaN
-/// belongs to the overflow.
+/// An axis of a histogram: which bin a value belongs to. The rules are those of boost-histogram. An axis has n bins.
+/// The flags say whether it also has a bin below them (underflow) and one above them (overflow). Values without a bin
+/// are ignored. NaN belongs to the overflow.
 struct Axis {
   enum class Kind : std::uint8_t {
     regular,   ///< n bins of one width: bin floor((x - low) / (high - low) * n); values as float64
@@ -213,7 +213,8 @@ struct Axis {
     category,  ///< a bin for each of some integers; others belong to the overflow; there is no underflow
   };
   Kind kind = Kind::regular;
-  /// Whether there are such bins. Without an overflow, the last bin of a regular or variable axis contains its upper edge.
+  /// Whether there are such bins. Without an overflow, the upper edge of a regular or variable axis belongs to its last
+  /// bin.
   bool underflow = true;
   bool overflow = true;
   std::int64_t bins = 0;  ///< regular
@@ -295,7 +296,7 @@ class Result {
     copy(output, out.data());
     return out;
   }
-  /// Copies the bins of a histogram without weights, in C order, to as many elements as Plan::shape() says. Throws
+  /// Copies the bins of a histogram without weights, in C order: the product of Plan::shape(). Throws
   /// invalid_argument if a check has failed.
   void copy_counts(int histogram, std::int64_t* to) const;
   /// The same for a histogram with weights.

@@ -91,8 +91,8 @@ ElementKind kind_of(ElementType type) {
 /// Runs on fewer events keep the interpreter's lock: releasing and acquiring it takes longer than the runs.
 constexpr std::int64_t kKeepsLock = 256;
 
-/// Returns an axis of a tuple: ("regular", bins, low, high), ("variable", edges), ("integer", start, stop) or ("category",
-/// values), each followed by whether there are an underflow and an overflow.
+/// Returns an axis of a tuple. It begins with "regular", bins, low, high; or "variable", edges; or "integer", start,
+/// stop; or "category", values. It ends with two booleans: whether there are an underflow and an overflow.
 plan::Axis axis_of(const nb::tuple& given) {
   const auto kind = nb::cast<std::string_view>(given[0]);
   const auto whole = [&](int i) { return nb::cast<std::int64_t>(given[i]); };
@@ -113,8 +113,8 @@ plan::Axis axis_of(const nb::tuple& given) {
   return axis;
 }
 
-/// Returns the bins of a histogram: of int64, with weights of float64 with an additional dimension: the sum of weights and
-/// that of their squares.
+/// Returns the bins of a histogram, of int64. With weights they are float64, and an additional last dimension has the
+/// sum of the weights and the sum of their squares.
 nb::object bins_of(const Plan& plan, const plan::Result& result, int histogram) {
   const auto extents = plan.shape(histogram);
   std::vector<std::int64_t> shape(extents.begin(), extents.end());
@@ -131,7 +131,8 @@ nb::object bins_of(const Plan& plan, const plan::Result& result, int histogram) 
 }
 
 /// Runs a plan. `columns` has arrays, and None for columns that the plan does not read; `parameters` has tuples
-/// (number, type). Returns the outputs and then the histograms, or a tuple (message, event) of the check that has failed.
+/// (number, type). Returns the outputs followed by the histograms. If a check has failed, returns a tuple of its
+/// message and event.
 nb::object run(const Plan& plan, const nb::list& columns, const nb::list& parameters, std::int64_t events,
                std::optional<int> threads) {
   std::vector<plan::Column> inputs(nb::len(columns));

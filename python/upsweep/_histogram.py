@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import math
 import sys
@@ -86,8 +87,8 @@ def histogram(
     Notes
     -----
     A value x is in bin floor((x - low) / (high - low) * n), as in boost-histogram. NumPy rounds otherwise: a value that is within
-    rounding of an edge may be in the bin next to it. With `flow`, a value that equals the last edge is above the axis, as in
-    boost-histogram; without `flow` it is in the last bin, as in NumPy.
+    rounding of an edge may be in the bin next to it. A value that equals the last edge is above the axis with `flow`, as in
+    boost-histogram. Without `flow` it is in the last bin, as in NumPy.
 
     Counts are exact. Sums of weights have the same bits for any number of threads. For fewer than 8,192 values they are added in
     order. For the variances of bins, fill a histogram with Weight storage, or pass the squares of the weights.
@@ -123,7 +124,7 @@ def _inner(axis: _Axis) -> slice:
     return slice(int(axis.flows[0]), -1 if axis.flows[1] else None)
 
 
-# ---------------------------------------------------------------------------------------------------------------- values
+# --------------------------------------------------------------------------------------------------------------- values
 
 
 def _arrays(values: tuple[Any, ...], weights: Any) -> tuple[list[np.ndarray], np.ndarray | None]:
@@ -163,7 +164,7 @@ def _flat_awkward(given: list[Any], names: list[str]) -> list[np.ndarray]:
     return made
 
 
-# ------------------------------------------------------------------------------------------------------------------ axes
+# ----------------------------------------------------------------------------------------------------------------- axes
 
 
 def _axes(arrays: list[np.ndarray], bins: Any, ranges: Any, flow: bool) -> list[_Axis]:
@@ -271,7 +272,7 @@ def _high(low: float, width: float) -> float:
     raise NotImplementedError(f"bins: no high has the distance {width} from {low}: fill the axis with boost-histogram")
 
 
-# --------------------------------------------------------------------------------------------------------------- filling
+# -------------------------------------------------------------------------------------------------------------- filling
 
 
 def _is_histogram(bins: Any) -> bool:
@@ -328,3 +329,6 @@ def _plan(types: tuple[str, ...], axes: tuple[tuple[Any, ...], ...]) -> Any:
     except (ValueError, NotImplementedError) as error:
         raise type(error)("bins: " + str(error).removeprefix("plan::Builder::histogram: ")) from None
     return builder.compile()
+
+
+atexit.register(_plan.cache_clear)  # nanobind reports objects that outlive the interpreter

@@ -21,8 +21,8 @@ using Kind = Axis::Kind;
 constexpr std::int64_t kFewEdges = 32;
 /// Cells of a histogram that has several copies of them. All copies fit L2.
 constexpr std::int64_t kCopiedCells = 4096;
-/// Work units: enough to balance 64 workers. A unit has at least four blocks, and 4 events for each cell, since its cells
-/// are set to 0 before and added up afterwards.
+/// Work units: enough to balance 64 workers. A unit has at least four blocks. It has 4 events for each cell, since its
+/// cells are set to 0 before and added up afterwards.
 constexpr std::int64_t kMostUnits = 256;
 constexpr std::int64_t kBlocksPerUnit = 4;
 constexpr std::int64_t kEventsPerCell = 4;

@@ -28,7 +28,7 @@ HistogramCode histogram_code(std::span<const Axis> axes, const std::vector<bool>
 /// Returns the bytes of all copies of the cells of a histogram.
 std::int64_t cell_bytes(const HistogramCode& histogram);
 
-/// Returns the number of work units. It depends on the number of events and of cells only, so that sums of weights do not
+/// Returns the number of work units. It depends on the number of events and cells only. Thus sums of weights do not
 /// depend on threads.
 std::int64_t histogram_units(const Compiled& code, std::int64_t events, std::int64_t blocks);
 

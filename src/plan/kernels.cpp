@@ -730,8 +730,8 @@ void extreme_true(const void* x, const I32* offsets, I64 lists, void* out, I32* 
 /// Elements whose edges are counted at a time.
 constexpr I64 kBinned = 64;
 
-/// The largest z < 1 times n is less than n, also when it is rounded: its distance from n, n / 2^53, is more than half of
-/// the distance of floats below n, or n is a power of two and the product is exact.
+/// A z below 1 never has bin n. The largest one is 1 - 2^-53, and its product with n is n - n / 2^53. It is exact if
+/// n is a power of two. Otherwise it is rounded down: n / 2^53 is more than half of the distance of floats next to n.
 void bin_regular(const Binning& b, const void* from, I64 n, I32* __restrict cells) {
   const double* __restrict x = static_cast<const double*>(from);
   const double low = b.low, width = b.width, bins = b.bins, top = b.top;
@@ -786,8 +786,8 @@ void bin_few_edges(const Binning& b, const void* from, I64 n, I32* cells) {
   }
 }
 
-/// found[i] ← the number of elements of an ascending table that are not greater than x[i], for kBinned elements. No branch
-/// depends on x, and the steps of different elements do not wait for each other.
+/// found[i] ← the number of elements of an ascending table that are not greater than x[i], for kBinned elements. No
+/// branch depends on x, and the steps of different elements do not wait for each other.
 template <class T>
 UPSWEEP_SCALAR void search_all(const T* table, I64 length, const T* x, I64* __restrict found) {
   for (I64 i = 0; i < kBinned; ++i) found[i] = 0;

@@ -72,7 +72,7 @@ def test_the_bins_of_boost_histogram(seed, first, second, n, dimensions):
     types = [first, second, first][:dimensions]
     values = tuple(numbers(rng, each, n) for each in types)
     axes = [any_axis(rng, each in INTEGERS) for each in types]
-    weights = rng.normal(size=n)  # added in the order of the elements: the same bits
+    weights = rng.normal(size=n)  # one work unit adds them in the order of the elements, which determines the bits
     for storage in (bh.storage.Int64, bh.storage.AtomicInt64, bh.storage.Double, bh.storage.Weight):
         expected = bh.Histogram(*axes, storage=storage()).fill(*values)
         given = bh.Histogram(*axes, storage=storage())
