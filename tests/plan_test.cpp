@@ -298,7 +298,7 @@ Axis any_axis(ElementType type, Random& random) {
       break;
     case 2: {
       std::vector<double> edges{-1000.0 / 8};
-      const int bins = 1 + below(random, random() % 2 == 0 ? 9 : 60);  // few edges, and many
+      const int bins = 1 + below(random, random() % 2 == 0 ? 9 : 200);  // few edges, and many
       for (int i = 0; i < bins; ++i) edges.push_back(edges.back() + (1 + below(random, 40)) / 8.0);
       axis = Axis::variable(edges);
       break;
