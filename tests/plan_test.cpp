@@ -281,6 +281,234 @@ TEST(PlanTest, ReductionsOfEveryType) {
   }
 }
 
+// ---------------------------------------------------------------------------------------------------------- histograms
+
+using test::expect_bins;
+
+/// An axis with some flow bins, whose edges are values that occur.
+Axis any_axis(ElementType type, Random& random) {
+  const bool is_integer = !detail::is_float(type);
+  Axis axis;
+  switch (below(random, is_integer ? 5 : 4)) {
+    case 0:
+      axis = Axis::regular(1 + below(random, 40), below(random, 9) - 4, 5 + below(random, 30));
+      break;
+    case 1:
+      axis = Axis::regular(1 + below(random, 9), 7, -2);
+      break;
+    case 2: {
+      std::vector<double> edges{-1000.0 / 8};
+      const int bins = 1 + below(random, random() % 2 == 0 ? 9 : 200);  // few edges, and many
+      for (int i = 0; i < bins; ++i) edges.push_back(edges.back() + (1 + below(random, 40)) / 8.0);
+      axis = Axis::variable(edges);
+      break;
+    }
+    case 3:
+      axis = Axis::integer(below(random, 9) - 4, 5 + below(random, 30));
+      break;
+    default: {
+      const std::vector<std::int64_t> values{7, -1, 3, 0, INT64_MAX - 1, 127, INT64_MIN, 1};
+      axis = Axis::category({values.begin(), values.begin() + 1 + below(random, 8)});
+    }
+  }
+  axis.underflow = axis.kind != Axis::Kind::category && below(random, 2) == 0;
+  axis.overflow = below(random, 2) == 0;
+  return axis;
+}
+
+TEST(PlanTest, HistogramsOfEveryType) {
+  Random random(21);
+  for (const std::int64_t events : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1300}, std::int64_t{20'000}}) {
+    for (int t = 0; t < kElementTypes; ++t) {
+      const auto type = static_cast<ElementType>(t);
+      const auto n = static_cast<std::size_t>(events);
+      Twin twin(events);
+      const Domain all = twin.builder.events();
+      const Value x = twin.column(any_numbers(type, n, random), all),
+                  y = twin.column(small_numbers(type, n, random), all);
+      const Value w = twin.column(small_numbers(ElementType::float32, n, random), all);
+      std::vector<Twin::Histogram> expected;
+      for (int i = 0; i < 12; ++i) {
+        const std::optional<Value> weight = i % 3 == 0 ? std::optional(i % 2 == 0 ? w : y) : std::nullopt;
+        expected.push_back(twin.histogram({i % 4 == 0 ? y : x}, {any_axis(type, random)}, weight));
+        expected.push_back(twin.histogram({x, y}, {any_axis(type, random), any_axis(type, random)}, weight));
+      }
+      const Plan plan = twin.builder.compile();
+      for (const Isa isa : supported_isas()) {
+        const Result result = plan.run(par.with_isa(isa), twin.columns, {}, events);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          expect_bins(plan, result, static_cast<int>(i), expected[i],
+                      std::string(name(type)) + ", histogram " + std::to_string(i) + twin.builder.to_text());
+        }
+      }
+    }
+  }
+}
+
+TEST(PlanTest, ValuesAtEdgesOfBins) {
+  // As boost-histogram bins them.
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> x{-inf, -0.1, -0.0, 0, 0.1, 0.3, 0.5, 0.7, 0.9999999999999999, 1, 1.0000000000000002,
+                              inf,  nan};
+  using Counts = std::vector<std::int64_t>;
+  const auto counts = [&](Axis axis) {
+    Builder builder;
+    builder.histogram(std::vector{builder.column(0, ElementType::float64, builder.events())}, std::vector{axis});
+    const Plan plan = builder.compile();
+    const Column column{x.data(), static_cast<std::int64_t>(x.size())};
+    Counts made(static_cast<std::size_t>(plan.shape(0)[0]));
+    plan.run({&column, 1}, {}, column.length).copy_counts(0, made.data());
+    return made;
+  };
+  const Axis ten = Axis::regular(10, 0, 1), two = Axis::variable({0, 0.5, 1});
+  EXPECT_EQ(counts(ten), (Counts{2, 2, 1, 0, 1, 0, 1, 0, 1, 0, 1, 4}));
+  EXPECT_EQ(counts(Axis(ten).with_flow(false)), (Counts{2, 1, 0, 1, 0, 1, 0, 1, 0, 2}));
+  EXPECT_EQ(counts(two), (Counts{2, 4, 3, 4}));
+  EXPECT_EQ(counts(Axis(two).with_flow(false)), (Counts{4, 4}));
+  EXPECT_EQ(counts(Axis::regular(2, 1, 0)), (Counts{2, 3, 3, 5}));  // downwards
+  EXPECT_EQ(counts(Axis::integer(0, 1)), (Counts{2, 7, 4}));
+}
+
+TEST(PlanTest, HistogramsOfProgramsAndDividedBlocks) {
+  Random random(22);
+  std::vector<std::int64_t> sizes = lengths(9000, 3, random);
+  for (const std::size_t long_one : {17U, 1700U, 8999U}) sizes[long_one] = 400;  // blocks of 80,000 pairs each
+  for (std::size_t i = 4096; i < 4100; ++i) sizes[i] = 300;                      // a block that is divided
+  Twin twin(9000);
+  const Domain lists = twin.list(twin.builder.events(), sizes, ElementType::int64, 3);
+  const Value x = twin.column(small_numbers(ElementType::float64, twin.count(lists), random), lists);
+  const Domain pairs = twin.combinations(lists, 2, false);
+  const Value first = twin.take(x, twin.source(pairs, 0)), second = twin.take(x, twin.source(pairs, 1));
+  const Value sum = twin.map(Op::add, {first, second});
+  const Domain kept = twin.filter(pairs, twin.map(Op::greater, {sum, twin.constant(Scalar(3.5))}));
+  const Value chosen = twin.take(sum, twin.source(kept)), other = twin.take(first, twin.source(kept));
+  const std::vector<Twin::Histogram> expected{
+      twin.histogram({chosen}, {Axis::regular(30, 0, 60)}, std::nullopt),
+      twin.histogram({chosen, other}, {Axis::regular(30, 0, 60), Axis::variable({-20, -3, 0, 9})}, other),
+      twin.histogram({sum}, {Axis::regular(5, -3, 3)}, twin.constant(Scalar(0.5))),
+      twin.histogram({twin.constant(Scalar(2)), twin.counts(lists)}, {Axis::integer(0, 3), Axis::integer(0, 3)}, {})};
+  twin.builder.output(chosen);
+  const Plan plan = twin.builder.compile();
+  EXPECT_SAYS(plan.to_text(), "histogram 1 ");
+  for (const int threads : {1, 2, 3, 4}) {
+    for (int again = 0; again < 2; ++again) {  // with the memory of the run before
+      const Result result = plan.run(par.with_threads(threads), twin.columns, {}, 9000);
+      for (int i = 0; i < 4; ++i) expect_bins(plan, result, i, expected[static_cast<std::size_t>(i)], "divided");
+      expect_equal(result, 0, twin.elements(chosen), "output");
+    }
+  }
+}
+
+TEST(PlanTest, SumsOfWeightsDoNotDependOnThreads) {
+  Random random(23);
+  for (const std::int64_t events : {std::int64_t{8191}, std::int64_t{300'000}}) {
+    std::vector<double> numbers, weights;
+    std::uniform_real_distribution<double> any(-0.1, 1.1);
+    for (std::int64_t i = 0; i < events; ++i) numbers.push_back(any(random)), weights.push_back(any(random));
+    Twin twin(events);
+    const Domain all = twin.builder.events();
+    const Value x = twin.column(elements_of(numbers), all), w = twin.column(elements_of(weights), all);
+    const auto expected = twin.histogram({x}, {Axis::regular(50, 0, 1)}, w);
+    twin.histogram({x, w}, {Axis::regular(200, 0, 1), Axis::regular(100, 0, 1)}, w);
+    const Plan plan = twin.builder.compile();
+    std::vector<std::vector<WeightedBin>> all_sums;
+    for (const int threads : {1, 2, 3, 4, 1}) {
+      for (const Isa isa : supported_isas()) {
+        const Result result = plan.run(par.with_threads(threads).with_isa(isa), twin.columns, {}, events);
+        std::vector<WeightedBin> sums(52), more(202 * 102);
+        result.copy_sums(0, sums.data()), result.copy_sums(1, more.data());
+        if (events < 8192) expect_bins(plan, result, 0, expected, "one work unit");  // in the order of the elements
+        sums.insert(sums.end(), more.begin(), more.end());
+        all_sums.push_back(std::move(sums));
+      }
+    }
+    for (const auto& sums : all_sums) EXPECT_TRUE(sums == all_sums[0]) << events;
+    for (std::size_t i = 0; i < 52; ++i) EXPECT_NEAR(all_sums[0][i].sum, expected.sums[i].sum, 1e-8);
+  }
+}
+
+TEST(PlanTest, AHistogramOfManyBins) {
+  // The cells of one work unit exceed the memory for those of several.
+  Twin twin(50'000);
+  std::vector<std::int32_t> numbers;
+  for (std::int32_t i = 0; i < 50'000; ++i) numbers.push_back(i * 37 % 1'500'000);
+  const Value x = twin.column(elements_of(numbers), twin.builder.events());
+  const auto counts = twin.histogram({x}, {Axis::integer(0, 1'000'000)}, {});
+  const auto sums = twin.histogram({x}, {Axis::integer(5, 1'000'000)}, x);
+  const Plan plan = twin.builder.compile();
+  for (const int threads : {1, 3}) {
+    const Result result = plan.run(par.with_threads(threads), twin.columns, {}, 50'000);
+    expect_bins(plan, result, 0, counts, "counts"), expect_bins(plan, result, 1, sums, "sums");
+  }
+}
+
+TEST(PlanTest, AFailedCheckLeavesNoBins) {
+  Builder builder;
+  const Value x = builder.column(0, ElementType::float64, builder.events());
+  builder.check(builder.map(Op::less, {x, builder.constant(Scalar(70'000.0))}), 5);
+  builder.histogram(std::vector{x}, std::vector{Axis::regular(2, 0, 100'000)});
+  const Plan plan = builder.compile();
+  std::vector<double> numbers(100'000);
+  std::iota(numbers.begin(), numbers.end(), 0.0);
+  const Column column{numbers.data(), 100'000};
+  for (const int threads : {1, 2, 4}) {
+    const Result failed = plan.run(par.with_threads(threads), {&column, 1}, {}, 100'000);
+    ASSERT_TRUE(failed.failure());
+    EXPECT_EQ(failed.failure()->event, 70'000);
+    std::int64_t counts[4];
+    EXPECT_SAYS(refusal([&] { failed.copy_counts(0, counts); }), "a check has failed");
+    plan.run(par.with_threads(threads), {&column, 1}, {}, 70'000).copy_counts(0, counts);
+    EXPECT_EQ(std::vector<std::int64_t>(counts, counts + 4), (std::vector<std::int64_t>{0, 50'000, 20'000, 0}));
+  }
+}
+
+TEST(PlanTest, MalformedHistogramsAreRefused) {
+  Builder builder;
+  const Domain events = builder.events(), lists = builder.list(events, 0);
+  const Value x = builder.column(1, ElementType::float64, events), y = builder.column(2, ElementType::float64, lists);
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  const auto says = [&](std::vector<Value> values, std::vector<Axis> axes, const char* part, Code code) {
+    EXPECT_SAYS(refusal([&] { builder.histogram(values, axes); }, code), part);
+  };
+  const auto refused = [&](Axis axis, const char* part) { says({x}, {std::move(axis)}, part, Code::invalid_argument); };
+  refused(Axis::regular(0, 0, 1), "axis 0: must have at least one bin, not 0");
+  refused(Axis::regular(5, 1, 1), "low (1) and high (1) must be finite and different");
+  refused(Axis::regular(5, nan, 1), "low (nan)");
+  refused(Axis::regular(5, 0, inf), "high (inf)");
+  refused(Axis::regular(5, -1.7e308, 1.7e308), "their difference finite");
+  refused(Axis::variable({1}), "needs at least two edges, not 1");
+  refused(Axis::variable({1, 2, 2}), "edge 2 (2) is not greater than the edge before it (2)");
+  refused(Axis::variable({1, nan, 2}), "edge 1 is nan");
+  refused(Axis::integer(3, 3), "stop (3) must exceed start (3)");
+  refused(Axis::category({}), "needs at least one value");
+  refused(Axis::category({1, 4, 1}), "the value 1 occurs twice");
+  refused(Axis::category({INT64_MAX}), "2^63 - 1 is too large");
+  Axis category = Axis::category({1});
+  refused(category, "value 0 must be integers or booleans for a category axis");
+  category.underflow = true;
+  refused(category, "has no underflow");
+  const Axis one = Axis::regular(1, 0, 1);
+  says({x, x}, {one}, "2 values for 1 axes", Code::invalid_argument);
+  says({}, {}, "0 values for 0 axes", Code::invalid_argument);
+  says({x, y}, {one, one}, "value 1 must be a value over 'd0 = events'", Code::invalid_argument);
+  says({builder.constant(Scalar(1.0))}, {one}, "all values are scalars", Code::invalid_argument);
+  says({x}, {Axis::integer(INT64_MIN, INT64_MAX)}, "more than 2^25 bins", Code::unsupported);
+  says({x, x}, {Axis::regular(5791, 0, 1), Axis::regular(5792, 0, 1)}, "more than 2^25 bins", Code::unsupported);
+  EXPECT_SAYS(refusal([&] { builder.histogram(std::vector{x}, std::vector{one}, y); }),
+              "the weight must be a value over");
+  EXPECT_SAYS(refusal([&] { (void)builder.compile(); }), "call output() or histogram()");
+  EXPECT_EQ(builder.histogram(std::vector{x}, std::vector{Axis::variable({0, 0.5})}, x), 0);
+  EXPECT_SAYS(builder.to_text(), "histogram 0 %0 variable(0, 0.5) underflow overflow weight %0");
+  const Plan plan = builder.compile();
+  EXPECT_EQ(plan.histograms(), 1);
+  const double number = 1;
+  const Column columns[] = {{}, {&number, 1}, {}};
+  const Result result = plan.run(columns, {}, 1);
+  std::int64_t count = 0;
+  EXPECT_SAYS(refusal([&] { result.copy_counts(0, &count); }), "histogram 0 has weights; use copy_sums()");
+  EXPECT_SAYS(refusal([&] { result.copy_counts(1, &count); }), "histogram 1 does not exist; there are 1");
+}
+
 // ----------------------------------------------------------------------------------------------------- random programs
 
 /// Grows a program by random calls, whose values it also computes.
@@ -316,6 +544,10 @@ class RandomProgram {
       if (below(random_, 3) == 0) put(v);
     }
     put(values_.back());
+    for (const Value v : values_) {
+      if (below(random_, 6) != 0) continue;
+      histograms_.push_back(twin_.histogram({v}, {any_axis(twin_.builder.type(v), random_)}, {}));
+    }
     for (const Domain d : domains_) {
       if (twin_.builder.parent(d) && below(random_, 3) == 0) {
         Elements offsets{ElementType::int64, {}};
@@ -326,9 +558,12 @@ class RandomProgram {
     return twin_;
   }
 
-  void expect(const Result& result, const std::string& what) const {
+  void expect(const Plan& plan, const Result& result, const std::string& what) const {
     ASSERT_FALSE(result.failure()) << what;
     for (std::size_t i = 0; i < outputs_.size(); ++i) expect_equal(result, static_cast<int>(i), outputs_[i], what);
+    for (std::size_t i = 0; i < histograms_.size(); ++i) {
+      expect_bins(plan, result, static_cast<int>(i), histograms_[i], what);
+    }
   }
 
  private:
@@ -550,6 +785,7 @@ class RandomProgram {
   std::vector<Domain> domains_, inputs_;
   std::vector<Value> values_, scalars_;
   std::vector<Elements> outputs_;
+  std::vector<Twin::Histogram> histograms_;
 };
 
 void test_random_program(std::uint64_t seed) {
@@ -562,7 +798,8 @@ void test_random_program(std::uint64_t seed) {
   for (const int threads : {1, 2, 3, 8}) {
     const Isa isa = supported_isas()[static_cast<std::size_t>(seed + static_cast<std::uint64_t>(threads)) %
                                      supported_isas().size()];
-    program.expect(plan.run(par.with_threads(threads).with_isa(isa), twin.columns, twin.parameters, twin.events), what);
+    program.expect(plan, plan.run(par.with_threads(threads).with_isa(isa), twin.columns, twin.parameters, twin.events),
+                   what);
     if (testing::Test::HasFailure()) {
       ADD_FAILURE() << what << ", threads " << threads << "\n" << twin.builder.to_text() << "\n" << plan.to_text();
       return;

@@ -332,6 +332,43 @@ inline std::vector<std::vector<int>> naive_tuples(int n, int k, bool replacement
 }
 
 /// A Builder, and what its domains and values are for given inputs.
+// ---------------------------------------------------------------------------------------------------------- histograms
+
+/// The number of a bin: -1 for the underflow, n for the overflow.
+inline std::int64_t naive_bin(const Axis& axis, std::int64_t x) {
+  if (axis.kind == Axis::Kind::integer) {
+    return x < axis.start ? -1 : x < axis.stop ? x - axis.start : axis.stop - axis.start;
+  }
+  return std::ranges::find(axis.values, x) - axis.values.begin();
+}
+inline std::int64_t naive_bin(const Axis& axis, double x) {
+  if (axis.kind == Axis::Kind::integer) {
+    const double z = x - static_cast<double>(axis.start);
+    const auto n = axis.stop - axis.start;
+    return z < static_cast<double>(n) ? (z >= 0 ? static_cast<std::int64_t>(z) : -1) : n;
+  }
+  if (axis.kind == Axis::Kind::variable) {
+    if (!axis.overflow && x == axis.edges.back()) return static_cast<std::int64_t>(axis.edges.size()) - 2;
+    return std::upper_bound(axis.edges.begin(), axis.edges.end(), x) - axis.edges.begin() - 1;
+  }
+  const double z = (x - axis.low) / (axis.high - axis.low);
+  if (z < 0) return -1;
+  if (z < 1) return static_cast<std::int64_t>(std::floor(z * static_cast<double>(axis.bins)));
+  return !axis.overflow && z == 1 ? axis.bins - 1 : axis.bins;
+}
+inline std::int64_t naive_bins(const Axis& axis) {
+  switch (axis.kind) {
+    case Axis::Kind::regular:
+      return axis.bins;
+    case Axis::Kind::variable:
+      return static_cast<std::int64_t>(axis.edges.size()) - 1;
+    case Axis::Kind::integer:
+      return axis.stop - axis.start;
+    default:
+      return static_cast<std::int64_t>(axis.values.size());
+  }
+}
+
 class Twin {
  public:
   struct Lists {
@@ -641,12 +678,71 @@ class Twin {
     return lists_[made] = lists, made;
   }
 
+  struct Histogram {
+    std::vector<std::int64_t> counts;
+    std::vector<WeightedBin> sums;  ///< of the weights; without a weight, of ones
+    bool has_weights = false;
+  };
+  Histogram histogram(const std::vector<Value>& values, const std::vector<Axis>& axes, std::optional<Value> weight) {
+    builder.histogram(values, axes, weight);
+    std::int64_t size = 1;
+    for (const Axis& axis : axes) size *= naive_bins(axis) + (axis.underflow ? 1 : 0) + (axis.overflow ? 1 : 0);
+    Histogram made;
+    made.counts.resize(static_cast<std::size_t>(size)), made.sums.resize(made.counts.size());
+    made.has_weights = weight.has_value();
+    std::size_t n = 0;
+    for (const Value value : values) n = is_scalar(value) ? n : count(*builder.domain(value));
+    if (weight && !is_scalar(*weight)) n = count(*builder.domain(*weight));
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int64_t at = place(values, axes, i);
+      if (at < 0) continue;
+      const double w = weight ? number(*weight, i) : 1;
+      WeightedBin& sum = made.sums[static_cast<std::size_t>(at)];
+      ++made.counts[static_cast<std::size_t>(at)];
+      sum.sum += w, sum.squares += w * w;
+    }
+    return made;
+  }
+
   [[nodiscard]] bool is_scalar(Value v) const { return !builder.domain(v).has_value(); }
   [[nodiscard]] std::size_t count(Domain d) const { return static_cast<std::size_t>(lists_.at(d).length); }
 
  private:
   [[nodiscard]] std::size_t size(Value v) const { return is_scalar(v) ? 1 : count(*builder.domain(v)); }
   [[nodiscard]] std::uint64_t bits(Value v, std::size_t i) const { return values_.at(v).bits[is_scalar(v) ? 0 : i]; }
+
+  [[nodiscard]] double number(Value v, std::size_t i) const {
+    const Elements& x = values_.at(v);
+    return visit_element(
+        x.type, [&]<class T>(std::type_identity<T>) { return static_cast<double>(x.at<T>(is_scalar(v) ? 0 : i)); });
+  }
+  /// The index of the bin of element i; -1: it has none.
+  [[nodiscard]] std::int64_t place(const std::vector<Value>& values, const std::vector<Axis>& axes,
+                                   std::size_t i) const {
+    std::int64_t at = 0;
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      const Axis& axis = axes[a];
+      const ElementType type = builder.type(values[a]);
+      const bool as_float =
+          detail::is_float(type) || axis.kind == Axis::Kind::regular || axis.kind == Axis::Kind::variable;
+      std::int64_t bin = 0;
+      if (as_float) {
+        bin = naive_bin(axis, number(values[a], i));
+      } else if (type == ElementType::uint64 && bits(values[a], i) > INT64_MAX) {
+        bin = naive_bins(axis);
+      } else {
+        bin = visit_element(type, [&]<class T>(std::type_identity<T>) {
+          const auto x = values_.at(values[a]).at<T>(is_scalar(values[a]) ? 0 : i);
+          return naive_bin(axis, static_cast<std::int64_t>(x));
+        });
+      }
+      const std::int64_t bins = naive_bins(axis);
+      if ((bin < 0 && !axis.underflow) || (bin == bins && !axis.overflow)) return -1;
+      const std::int64_t extent = bins + (axis.underflow ? 1 : 0) + (axis.overflow ? 1 : 0);
+      at = at * extent + bin + (axis.underflow ? 1 : 0);
+    }
+    return at;
+  }
 
   template <class F>
   static Lists by_list(std::size_t count, int members, F each) {
@@ -726,6 +822,27 @@ inline void expect_equal(const Result& result, int output, const Elements& expec
           << what << ": output " << output << ", element " << i << ": " << +got << ", expected " << +want;
     }
   });
+}
+
+/// Expects a histogram to have these bins.
+inline void expect_bins(const Plan& plan, const Result& result, int histogram, const Twin::Histogram& expected,
+                        const std::string& what) {
+  std::int64_t size = 1;
+  for (const std::int64_t extent : plan.shape(histogram)) size *= extent;
+  ASSERT_EQ(size, static_cast<std::int64_t>(expected.counts.size())) << what;
+  ASSERT_EQ(plan.has_weights(histogram), expected.has_weights) << what;
+  if (expected.has_weights) {
+    std::vector<WeightedBin> sums(expected.sums.size(), {-1, -1});
+    result.copy_sums(histogram, sums.data());
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      ASSERT_EQ(sums[i].sum, expected.sums[i].sum) << what << ", bin " << i;
+      ASSERT_EQ(sums[i].squares, expected.sums[i].squares) << what << ", bin " << i;
+    }
+  } else {
+    std::vector<std::int64_t> counts(expected.counts.size(), -1);
+    result.copy_counts(histogram, counts.data());
+    ASSERT_EQ(counts, expected.counts) << what;
+  }
 }
 
 }  // namespace upsweep::plan::test

@@ -21,6 +21,11 @@
 //           is too short), out_of_memory (the lists of one event need more than Limits allows), interrupted. A check()
 //           of the program that fails is not an exception: see Result::failure().
 // Floats    have the same bits for any number of threads, any block and any instruction set. Lists are summed in order.
+// Histogram values are binned while their block is in the cache, and are not stored. The events are divided into at
+//           most 256 work units of at least 4,096 events. The numbers of events and bins determine the number of units.
+//           Each unit has its own bins, which are added up in the order of the units.
+// Memory    of the bins of all units: at most 32 MiB, or one unit if that needs more. A bin needs 8 bytes, or 32 if the
+//           histogram has at most 4,096 bins, and with weights 16. A histogram has at most 2^25 bins.
 // Threads   run() may be called from several threads at once. Concurrent calls share nothing but the cores.
 #pragma once
 
@@ -206,6 +211,55 @@ struct Loop {
   friend bool operator==(const Loop&, const Loop&) = default;
 };
 
+/// An axis of a histogram: which bin a value belongs to. The rules are those of boost-histogram. An axis has n bins.
+/// The flags say whether it also has a bin below them (underflow) and one above them (overflow). Values without a bin
+/// are ignored. NaN belongs to the overflow.
+struct Axis {
+  enum class Kind : std::uint8_t {
+    regular,   ///< n bins of one width: bin floor((x - low) / (high - low) * n); values as float64
+    variable,  ///< n + 1 edges: the bin of the last edge that is <= x; values as float64
+    integer,   ///< a bin for each integer start … stop - 1; floats are rounded down
+    category,  ///< a bin for each of some integers; others belong to the overflow; there is no underflow
+  };
+  Kind kind = Kind::regular;
+  /// Whether there are such bins. Without an overflow, the upper edge of a regular or variable axis belongs to its last
+  /// bin.
+  bool underflow = true;
+  bool overflow = true;
+  std::int64_t bins = 0;  ///< regular
+  double low = 0;
+  double high = 0;                     ///< may be less than `low`
+  std::vector<double> edges{};         ///< variable: at least two, finite and ascending
+  std::int64_t start = 0, stop = 0;    ///< integer
+  std::vector<std::int64_t> values{};  ///< category: different ones, less than 2^63 - 1
+
+  [[nodiscard]] static Axis regular(std::int64_t bins, double low, double high) {
+    return {.kind = Kind::regular, .bins = bins, .low = low, .high = high};
+  }
+  [[nodiscard]] static Axis variable(std::vector<double> edges) {
+    return {.kind = Kind::variable, .edges = std::move(edges)};
+  }
+  [[nodiscard]] static Axis integer(std::int64_t start, std::int64_t stop) {
+    return {.kind = Kind::integer, .start = start, .stop = stop};
+  }
+  [[nodiscard]] static Axis category(std::vector<std::int64_t> values) {
+    return {.kind = Kind::category, .underflow = false, .values = std::move(values)};
+  }
+  /// Returns the axis with both flow bins or without; a category has no underflow in either case.
+  [[nodiscard]] Axis with_flow(bool is_there) && {
+    underflow = is_there && kind != Kind::category, overflow = is_there;
+    return std::move(*this);
+  }
+  friend bool operator==(const Axis&, const Axis&) = default;
+};
+
+/// A bin of a histogram with weights.
+struct WeightedBin {
+  double sum = 0;      ///< of weights
+  double squares = 0;  ///< the sum of the squares of weights
+  friend bool operator==(const WeightedBin&, const WeightedBin&) = default;
+};
+
 /// An input: an array in host memory.
 struct Column {
   const void* data = nullptr;
@@ -251,6 +305,11 @@ class Result {
     copy(output, out.data());
     return out;
   }
+  /// Copies the bins of a histogram without weights, in C order: the product of Plan::shape(). Throws
+  /// invalid_argument if a check has failed.
+  void copy_counts(int histogram, std::int64_t* to) const;
+  /// The same for a histogram with weights.
+  void copy_sums(int histogram, WeightedBin* to) const;
 
  private:
   friend class Plan;
@@ -275,6 +334,10 @@ class Plan {
   [[nodiscard]] std::span<const int> columns() const noexcept;
   [[nodiscard]] int outputs() const noexcept;
   [[nodiscard]] ElementType type(int output) const;
+  [[nodiscard]] int histograms() const noexcept;
+  /// Returns the number of bins of each axis of a histogram, flow bins included.
+  [[nodiscard]] std::span<const std::int64_t> shape(int histogram) const;
+  [[nodiscard]] bool has_weights(int histogram) const;
   /// Returns the number of instructions.
   [[nodiscard]] int instructions() const noexcept;
   /// Returns the instructions, one a line.
@@ -383,12 +446,16 @@ class Builder {
   int output(Value value);
   /// Adds an output of int64: the offsets of the lists, from 0, one more than the parent has elements.
   int output_offsets(Domain lists);
+  /// Adds a histogram. Axis i bins the values `values[i]`, all over one domain. Scalars apply to every element. With a
+  /// weight, which is converted to float64, each bin adds up weights and their squares, in order within a work unit;
+  /// otherwise it counts. Returns the index of the histogram, which is not an output.
+  int histogram(std::span<const Value> values, std::span<const Axis> axes, std::optional<Value> weight = {});
   /// Adds a check: the run fails with `message` if an element of `mask` is false.
   void check(Value mask, int message);
 
   // ---- the program
 
-  /// Throws if columns or parameters are used with two types or domains, or if there is no output.
+  /// Throws if columns or parameters are used with two types or domains, or if there is no output, histogram or check.
   void verify() const;
   /// Returns the program, one node a line.
   [[nodiscard]] std::string to_text() const;

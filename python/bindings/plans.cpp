@@ -100,8 +100,48 @@ plan::Loop loop_of(nb::handle ufunc, const std::vector<ElementType>& types) {
 /// Runs on fewer events keep the interpreter's lock: releasing and acquiring it takes longer than the runs.
 constexpr std::int64_t kKeepsLock = 256;
 
+/// Returns an axis of a tuple. It begins with "regular", bins, low, high; or "variable", edges; or "integer", start,
+/// stop; or "category", values. It ends with two booleans: whether there are an underflow and an overflow.
+plan::Axis axis_of(const nb::tuple& given) {
+  const auto kind = nb::cast<std::string_view>(given[0]);
+  const auto whole = [&](int i) { return nb::cast<std::int64_t>(given[i]); };
+  plan::Axis axis;
+  if (kind == "regular") {
+    axis = plan::Axis::regular(whole(1), nb::cast<double>(given[2]), nb::cast<double>(given[3]));
+  } else if (kind == "variable") {
+    axis = plan::Axis::variable(nb::cast<std::vector<double>>(given[1]));
+  } else if (kind == "integer") {
+    axis = plan::Axis::integer(whole(1), whole(2));
+  } else if (kind == "category") {
+    axis = plan::Axis::category(nb::cast<std::vector<std::int64_t>>(given[1]));
+  } else {
+    throw Error(Code::invalid_argument, "no kind of axis of plans: " + std::string(kind));
+  }
+  const std::size_t flags = nb::len(given) - 2;
+  axis.underflow = nb::cast<bool>(given[flags]), axis.overflow = nb::cast<bool>(given[flags + 1]);
+  return axis;
+}
+
+/// Returns the bins of a histogram, of int64. With weights they are float64, and an additional last dimension has the
+/// sum of the weights and the sum of their squares.
+nb::object bins_of(const Plan& plan, const plan::Result& result, int histogram) {
+  const auto extents = plan.shape(histogram);
+  std::vector<std::int64_t> shape(extents.begin(), extents.end());
+  const bool has_weights = plan.has_weights(histogram);
+  if (has_weights) shape.push_back(2);
+  nb::object made = new_array(shape, kind_of(has_weights ? ElementType::float64 : ElementType::int64));
+  void* to = elements_of_new(made).data;
+  if (has_weights) {
+    result.copy_sums(histogram, static_cast<plan::WeightedBin*>(to));
+  } else {
+    result.copy_counts(histogram, static_cast<std::int64_t*>(to));
+  }
+  return made;
+}
+
 /// Runs a plan. `columns` has arrays, and None for columns that the plan does not read; `parameters` has tuples
-/// (number, type). Returns the outputs, or a tuple (message, event) of the check that has failed.
+/// (number, type). Returns the outputs followed by the histograms. If a check has failed, returns a tuple of its
+/// message and event.
 nb::object run(const Plan& plan, const nb::list& columns, const nb::list& parameters, std::int64_t events,
                std::optional<int> threads) {
   std::vector<plan::Column> inputs(nb::len(columns));
@@ -136,6 +176,7 @@ nb::object run(const Plan& plan, const nb::list& columns, const nb::list& parame
   if (!keeps_lock) released.emplace();
   for (int i = 0; i < result.outputs(); ++i) result.copy(i, to[static_cast<std::size_t>(i)]);
   released.reset();
+  for (int i = 0; i < plan.histograms(); ++i) outputs.append(bins_of(plan, result, i));
   return outputs;
 }
 
@@ -247,6 +288,14 @@ void define_plans(nb::module_& module) {
   define_values(builder);
   builder.def("output", [](Builder& self, int value) { return self.output(value_of(value)); })
       .def("output_offsets", [](Builder& self, int lists) { return self.output_offsets(domain_of(lists)); })
+      .def(
+          "histogram",
+          [](Builder& self, const std::vector<int>& values, const nb::list& axes, std::optional<int> weight) {
+            std::vector<plan::Axis> all;
+            for (const nb::handle axis : axes) all.push_back(axis_of(nb::cast<nb::tuple>(axis)));
+            return self.histogram(values_of(values), all, weight ? std::optional(value_of(*weight)) : std::nullopt);
+          },
+          nb::arg("values"), nb::arg("axes"), nb::arg("weight").none() = nb::none())
       .def("check", [](Builder& self, int mask, int message) { self.check(value_of(mask), message); })
       .def("to_text", &Builder::to_text)
       .def("compile", &Builder::compile);

@@ -8,6 +8,7 @@ except ImportError as error:
     from ._libraries import import_error
 
     raise import_error(error) from None
+from ._histogram import histogram
 from ._ladder import devices, ladder
 from ._moves import (
     broadcast,
@@ -47,6 +48,7 @@ __all__ = [
     "devices",
     "flatten",
     "group_by",
+    "histogram",
     "ladder",
     "lengths_to_offsets",
     "local_index",

@@ -317,6 +317,9 @@ class Attempt {
           failed_ = failed_ < 0 ? in.member : std::min(failed_, in.member);
         }
         break;
+      case Action::histogram:
+        fill_histogram(in, n);
+        break;
     }
   }
 
@@ -413,6 +416,29 @@ class Attempt {
       std::memcpy(to + i * std::int64_t{sizeof offset}, &offset, sizeof offset);
     }
     total += offsets[n];
+  }
+
+  void fill_histogram(const Instruction& in, std::int64_t n) {
+    const HistogramCode& histogram = code_.histograms[index(in.member)];
+    const Kernels& kernels = context_.kernels;
+    std::byte* cells = w_.cells + histogram.offset;
+    std::int32_t at_cells[kTile];
+    for (std::int64_t begin = 0; begin < n; begin += kTile) {
+      const std::int64_t count = std::min<std::int64_t>(kTile, n - begin);
+      std::memset(at_cells, 0, sizeof at_cells);
+      std::int32_t operand = in.first;
+      for (const HistogramCode::AxisCode& axis : histogram.axes) {
+        const std::byte* x = at<std::byte>(code_.operands[index(operand++)]) + begin * std::int64_t{sizeof(double)};
+        kernels.bin[static_cast<int>(axis.binning.rule)](axis.binning, x, count, at_cells);
+      }
+      if (histogram.has_weights) {
+        const double* weights = at<double>(code_.operands[index(operand)]) + begin;
+        kernels.add_weights(at_cells, weights, count, reinterpret_cast<WeightedBin*>(cells));
+      } else {
+        const std::int64_t distance = histogram.copies > 1 ? histogram.cells : 0;
+        kernels.count(at_cells, count, reinterpret_cast<std::int64_t*>(cells), distance);
+      }
+    }
   }
 
   const RunContext& context_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plan/compile.hpp"
+#include "plan/histogram.hpp"
 #include "plan/program.hpp"
 #include "plan/types.hpp"
 #include "upsweep/error.hpp"
@@ -93,6 +94,25 @@ Id filled(Program& program, const std::string& call, Id x, Id domain, const std:
   if (program.is_scalar(x)) return program.fill(x, domain);
   require_over(program, call, x, domain, what);
   return x;
+}
+
+/// Returns the value in the type that the axis bins: float64, or int64 of integers whose bins are integers.
+Id binned(Program& program, Id x, const Axis& axis, const std::string& what) {
+  const ElementType type = program.at(x).type;
+  const bool is_discrete = axis.kind == Axis::Kind::integer || axis.kind == Axis::Kind::category;
+  if (!is_discrete || (axis.kind == Axis::Kind::integer && detail::is_float(type))) {
+    return program.convert(x, ElementType::float64);
+  }
+  if (detail::is_float(type)) {
+    refuse("histogram", what + " must be integers or booleans for a category axis, but is " + text(program, x));
+  }
+  if (type == ElementType::uint64) {  // 2^63 - 1 and more have no bin but the overflow
+    const Scalar most(static_cast<std::uint64_t>(INT64_MAX));
+    const Id limit = program.node(
+        {.kind = Kind::constant, .type = type, .payload = static_cast<std::int64_t>(most.bits()), .args = {}});
+    x = program.map(Op::minimum, {x, limit});
+  }
+  return program.convert(x, ElementType::int64);
 }
 
 ElementType type_of_reduction(Reduction reduction, ElementType type) {
@@ -438,6 +458,31 @@ int Builder::output(Value value) {
 int Builder::output_offsets(Domain lists) {
   program_->outputs.push_back(program_->offsets(checked_lists(*program_, "output_offsets", lists)));
   return static_cast<int>(program_->outputs.size()) - 1;
+}
+
+int Builder::histogram(std::span<const Value> values, std::span<const Axis> axes, std::optional<Value> weight) {
+  if (values.empty() || values.size() != axes.size()) {
+    refuse("histogram",
+           std::to_string(values.size()) + " values for " + std::to_string(axes.size()) + " axes; each axis needs one");
+  }
+  detail::require_axes(axes);
+  std::vector<Id> ids;
+  for (const Value value : values) ids.push_back(checked(*program_, "histogram", value));
+  if (weight) ids.push_back(checked(*program_, "histogram", *weight));
+  const auto over = std::ranges::find_if(ids, [&](Id id) { return !program_->is_scalar(id); });
+  if (over == ids.end()) refuse("histogram", "all values are scalars; use fill()");
+  const Id domain = program_->at(*over).domain;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const bool is_weight = i == axes.size();
+    const std::string what = is_weight ? "the weight" : "value " + std::to_string(i);
+    if (!is_weight) ids[i] = binned(*program_, ids[i], axes[i], what);
+    if (is_weight) ids[i] = program_->convert(ids[i], ElementType::float64);
+    ids[i] = filled(*program_, "histogram", ids[i], domain, what);
+  }
+  const Id weights = weight ? ids.back() : kNone;
+  ids.resize(axes.size());
+  program_->histograms.push_back({{axes.begin(), axes.end()}, std::move(ids), weights});
+  return static_cast<int>(program_->histograms.size()) - 1;
 }
 
 void Builder::check(Value mask, int message) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/kernels.hpp"
 #include "upsweep/plan.hpp"
 
 namespace upsweep::plan::detail {
@@ -51,6 +52,7 @@ enum class Action : std::uint8_t {
   output,                 ///< in: x; member: which output
   output_offsets,         ///< in: offsets
   check,                  ///< in: mask; member: which check
+  histogram,              ///< operands: the value of each axis, and the weight; member: which histogram
 };
 
 struct Instruction {
@@ -107,6 +109,25 @@ struct OutputInfo {
   bool is_offsets;
 };
 
+/// A histogram, with the parameters of its kernels. Kernels count in *cells*: each axis has all the flow bins that its
+/// kind may have, so that every element has a cell. The bins of the result are some of the cells.
+struct HistogramCode {
+  struct AxisCode {
+    Binning binning;
+    std::int64_t cells = 0;
+    std::int64_t first = 0;  ///< the cell of the first bin of the result
+    std::vector<double> edges;
+    std::vector<std::int64_t> values;  ///< ascending
+    std::vector<std::int32_t> places;  ///< the bins of `values`
+  };
+  std::vector<AxisCode> axes;
+  std::vector<std::int64_t> shape;  ///< of the result
+  std::int64_t cells = 0;
+  int copies = 1;  ///< of the cells, which are added up at the end
+  bool has_weights = false;
+  std::int64_t offset = 0;  ///< in bytes, of the cells in those of a work unit
+};
+
 class Run;
 class Compiled;
 
@@ -136,7 +157,9 @@ class Compiled {
   std::vector<ScalarSlot> scalars;
   std::vector<int> used_columns;
   std::vector<OutputInfo> outputs;
-  std::vector<int> messages;  ///< of the checks
+  std::vector<HistogramCode> histograms;
+  std::int64_t unit_bytes = 0;  ///< of the cells of all histograms
+  std::vector<int> messages;    ///< of the checks
   int node_instructions = 0;
 
   [[nodiscard]] std::string to_text() const;

@@ -31,8 +31,9 @@ constexpr std::string_view kActions[] = {"group",
                                          "argsort",
                                          "output",
                                          "output offsets",
-                                         "check"};
-static_assert(std::size(kActions) == static_cast<std::size_t>(Action::check) + 1);
+                                         "check",
+                                         "histogram"};
+static_assert(std::size(kActions) == static_cast<std::size_t>(Action::histogram) + 1);
 
 std::string kernel_name(int kernel) {
   const auto type = [](int index) { return std::string(name(static_cast<ElementType>(index))); };
@@ -97,6 +98,7 @@ std::string Compiled::to_text() const {
     if (in.out >= 0 || in.extra >= 0) text += " = ";
     text += kActions[static_cast<std::size_t>(in.action)];
     if (in.action == Action::reduce) text += " " + std::string(name(static_cast<Reduction>(in.which)));
+    if (in.action == Action::histogram) text += " " + std::to_string(in.member);
     for (const std::int32_t s : in.in) {
       if (s >= 0) text += " " + place(s);
     }

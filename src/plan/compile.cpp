@@ -13,6 +13,7 @@
 #include <map>
 #include <utility>
 
+#include "plan/histogram.hpp"
 #include "plan/kernels.hpp"
 #include "plan/needs.hpp"
 #include "plan/sink.hpp"
@@ -69,6 +70,10 @@ class Compiler {
     }
     for (const Program::Check& check : program_.checks) needed_by_effect_[at(check.mask)] = 1;
     for (const Id output : program_.outputs) needed_by_effect_[at(output)] = 1;
+    for (const Program::Histogram& histogram : program_.histograms) {
+      for (const Id value : histogram.values) needed_by_effect_[at(value)] = 1;
+      if (histogram.weight != kNone) needed_by_effect_[at(histogram.weight)] = 1;
+    }
   }
 
   /// Whether a take is part of the only node that uses it.
@@ -265,6 +270,7 @@ class Compiler {
       std::erase_if(waiting, [&](Id id) { return done_[at(id)] != 0; });
       emit_effects();
     }
+    emit_histograms();
     code_->node_instructions = static_cast<int>(code_->instructions.size() + code_->steps.size());
   }
 
@@ -582,6 +588,24 @@ class Compiler {
     }
   }
 
+  /// Histograms are filled last: once their bins change, the attempt to run the block must not fail.
+  void emit_histograms() {
+    for (std::size_t h = 0; h < program_.histograms.size(); ++h) {
+      const Program::Histogram& histogram = program_.histograms[h];
+      Instruction& made = put(Action::histogram, node(histogram.values[0]).domain);
+      made.member = static_cast<std::int32_t>(h);
+      made.first = static_cast<std::int32_t>(code_->operands.size());
+      for (const Id value : histogram.values) code_->operands.push_back(slot(value));
+      if (histogram.weight != kNone) code_->operands.push_back(slot(histogram.weight));
+      made.last = static_cast<std::int32_t>(code_->operands.size());
+      std::vector<bool> are_floats;
+      for (const Id value : histogram.values) are_floats.push_back(is_float(node(value).type));
+      code_->histograms.push_back(histogram_code(histogram.axes, are_floats, histogram.weight != kNone));
+      code_->histograms.back().offset = code_->unit_bytes;
+      code_->unit_bytes += cell_bytes(code_->histograms.back());
+    }
+  }
+
   /// Whether a value and the length of its domain are there.
   [[nodiscard]] bool is_complete(Id id) {
     if (done_[at(id)] == 0) return false;
@@ -594,7 +618,8 @@ class Compiler {
   template <class F>
   void for_each_read(const Instruction& in, F f) const {
     for (const std::int32_t s : in.in) f(s);
-    const bool has_slots = in.action == Action::concatenation_offsets || in.action == Action::concatenation_source;
+    const bool has_slots = in.action == Action::concatenation_offsets || in.action == Action::concatenation_source ||
+                           in.action == Action::histogram;
     for (std::int32_t i = in.first; i < in.last; ++i) {
       if (in.action == Action::group) {
         for (const std::int32_t s : code_->steps[static_cast<std::size_t>(i)].in) f(s);

@@ -725,6 +725,130 @@ void extreme_true(const void* x, const I32* offsets, I64 lists, void* out, I32* 
   fold<Byte, Byte, F>(static_cast<const Byte*>(x), offsets, lists, static_cast<Byte*>(out), scratch, kIdentity);
 }
 
+// ---------------------------------------------------------------------------------------------------------- histograms
+
+/// Elements whose edges are counted at a time.
+constexpr I64 kBinned = 64;
+
+/// A z below 1 never has bin n. The largest one is 1 - 2^-53, and its product with n is n - n / 2^53. It is exact if
+/// n is a power of two. Otherwise it is rounded down: n / 2^53 is more than half of the distance of floats next to n.
+void bin_regular(const Binning& b, const void* from, I64 n, I32* __restrict cells) {
+  const double* __restrict x = static_cast<const double*>(from);
+  const double low = b.low, width = b.width, bins = b.bins, top = b.top;
+  const I32 stride = static_cast<I32>(b.stride);
+  for (I64 i = 0; i < n; ++i) {
+    const double z = (x[i] - low) / width;
+    const double inside = z >= 0 ? z * bins : -1.0;
+    const double outside = z == 1 ? top : bins;  // NaN: bins
+    cells[i] += (static_cast<I32>(z < 1 ? inside : outside) + 1) * stride;
+  }
+}
+
+void bin_integer_of_floats(const Binning& b, const void* from, I64 n, I32* __restrict cells) {
+  const double* __restrict x = static_cast<const double*>(from);
+  const double low = b.low, bins = b.bins;
+  const I32 stride = static_cast<I32>(b.stride);
+  for (I64 i = 0; i < n; ++i) {
+    const double z = x[i] - low;
+    const double inside = z >= 0 ? z : -1.0;
+    cells[i] += (static_cast<I32>(z < bins ? inside : bins) + 1) * stride;
+  }
+}
+
+void bin_integer(const Binning& b, const void* from, I64 n, I32* __restrict cells) {
+  const I64* __restrict x = static_cast<const I64*>(from);
+  const I64 start = b.start, stop = b.stop, over = stop - start + 1;
+  const I32 stride = static_cast<I32>(b.stride);
+  for (I64 i = 0; i < n; ++i) {
+    const I64 inside = x[i] < start ? 0 : x[i] - start + 1;
+    cells[i] += static_cast<I32>(x[i] < stop ? inside : over) * stride;
+  }
+}
+
+/// The cell is the number of edges that are not greater than x, where NaN exceeds all.
+void bin_few_edges(const Binning& b, const void* from, I64 n, I32* cells) {
+  const double* x = static_cast<const double*>(from);
+  const double last = b.edges[b.count - 1];
+  const I64 top = b.has_top ? 1 : 0;
+  const I32 stride = static_cast<I32>(b.stride);
+  for (I64 begin = 0; begin < n; begin += kBinned) {
+    const I64 count = begin + kBinned < n ? kBinned : n - begin;
+    double some[kBinned];
+    I64 found[kBinned];
+    for (I64 i = 0; i < count; ++i) some[i] = x[begin + i];
+    for (I64 i = count; i < kBinned; ++i) some[i] = last;
+    for (I64 i = 0; i < kBinned; ++i) found[i] = some[i] == last ? -top : 0;
+    for (I64 e = 0; e < b.count; ++e) {
+      const double edge = b.edges[e];
+      for (I64 i = 0; i < kBinned; ++i) found[i] += some[i] < edge ? 0 : 1;
+    }
+    for (I64 i = 0; i < count; ++i) cells[begin + i] += static_cast<I32>(found[i]) * stride;
+  }
+}
+
+/// found[i] ← the number of elements of an ascending table that are not greater than x[i], for kBinned elements. No
+/// branch depends on x, and the steps of different elements do not wait for each other.
+template <class T>
+UPSWEEP_SCALAR void search_all(const T* table, I64 length, const T* x, I64* __restrict found) {
+  for (I64 i = 0; i < kBinned; ++i) found[i] = 0;
+  while (length > 0) {
+    const I64 half = (length + 1) / 2;
+    const T* middle = table + half - 1;
+    UPSWEEP_BY_INDEX
+    for (I64 i = 0; i < kBinned; ++i) found[i] += -static_cast<I64>(!(x[i] < middle[found[i]])) & half;
+    length -= half;
+  }
+}
+
+/// Calls f(i, found) for each element.
+template <class T, class F>
+void search_each(const T* table, I64 length, const T* x, I64 n, F f) {
+  T some[kBinned] = {};
+  I64 found[kBinned];
+  for (I64 begin = 0; begin < n; begin += kBinned) {
+    const I64 count = begin + kBinned < n ? kBinned : n - begin;
+    const bool is_whole = count == kBinned;
+    for (I64 i = 0; !is_whole && i < count; ++i) some[i] = x[begin + i];
+    search_all(table, length, is_whole ? x + begin : some, found);
+    for (I64 i = 0; i < count; ++i) f(begin + i, found[i]);
+  }
+}
+
+void bin_edges(const Binning& b, const void* from, I64 n, I32* cells) {
+  const double* x = static_cast<const double*>(from);
+  const double last = b.edges[b.count - 1];
+  search_each(b.edges, b.count, x, n, [&](I64 i, I64 found) {
+    const I64 top = b.has_top && x[i] == last ? 1 : 0;
+    cells[i] += static_cast<I32>((found - top) * b.stride);
+  });
+}
+
+void bin_category(const Binning& b, const void* from, I64 n, I32* cells) {
+  const I64* x = static_cast<const I64*>(from);
+  search_each(b.values, b.count, x, n, [&](I64 i, I64 found) {
+    const bool is_there = found > 0 && b.values[found - 1] == x[i];
+    cells[i] += static_cast<I32>((is_there ? b.places[found - 1] : b.count) * b.stride);
+  });
+}
+
+void count(const I32* cells, I64 n, I64* counts, I64 distance) {
+  static_assert(kCellCopies == 4);
+  I64 *a = counts, *b = a + distance, *c = b + distance, *d = c + distance;
+  I64 i = 0;
+  for (; i + 4 <= n; i += 4) {
+    ++a[cells[i]], ++b[cells[i + 1]], ++c[cells[i + 2]], ++d[cells[i + 3]];
+  }
+  for (; i < n; ++i) ++a[cells[i]];
+}
+
+void add_weights(const I32* cells, const double* weights, I64 n, WeightedBin* sums) {
+  for (I64 i = 0; i < n; ++i) {
+    WeightedBin& bin = sums[cells[i]];
+    bin.sum += weights[i];
+    bin.squares += weights[i] * weights[i];
+  }
+}
+
 // -------------------------------------------------------------------------------------------------------------- tables
 
 constexpr int at(ElementType type) { return static_cast<int>(type); }
@@ -873,6 +997,14 @@ constexpr Kernels made() {
   k.runs = runs;
   k.interleave = interleave;
   k.tuples = tuples;
+  k.bin[static_cast<int>(BinRule::regular)] = bin_regular;
+  k.bin[static_cast<int>(BinRule::few_edges)] = bin_few_edges;
+  k.bin[static_cast<int>(BinRule::edges)] = bin_edges;
+  k.bin[static_cast<int>(BinRule::integer)] = bin_integer;
+  k.bin[static_cast<int>(BinRule::integer_of_floats)] = bin_integer_of_floats;
+  k.bin[static_cast<int>(BinRule::category)] = bin_category;
+  k.count = count;
+  k.add_weights = add_weights;
   return k;
 }
 

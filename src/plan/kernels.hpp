@@ -42,6 +42,31 @@ inline constexpr int kCalls = kElementKernels;  ///< + the number of the caller'
 inline constexpr int kTableLength = 8;   ///< elements of a list
 inline constexpr int kTableTuples = 64;  ///< bytes of a member, a multiple of 8
 
+/// How elements become cells of an axis.
+enum class BinRule : std::uint8_t { regular, few_edges, edges, integer, integer_of_floats, category };
+inline constexpr int kBinRules = 6;
+
+/// The parameters of a rule. Cell 0 is the underflow, except of a category.
+struct Binning {
+  BinRule rule{};
+  std::int64_t stride = 1;               ///< the distance of adjacent cells of this axis
+  double low = 0;                        ///< regular, integer_of_floats
+  double width = 0;                      ///< regular: high - low
+  double bins = 0;                       ///< regular, integer_of_floats
+  double top = 0;                        ///< regular: the bin of the upper edge
+  std::int64_t start = 0, stop = 0;      ///< integer
+  std::int64_t count = 0;                ///< of edges or values
+  const double* edges = nullptr;         ///< ascending
+  bool has_top = false;                  ///< edges: the last bin contains the last edge
+  const std::int64_t* values = nullptr;  ///< category: ascending
+  const std::int32_t* places = nullptr;  ///< category: the cells of `values`
+};
+/// cells[i] ← cells[i] + stride · the cell of x[i] on this axis. x has float64, for integer and category int64.
+using BinKernel = void (*)(const Binning& binning, const void* x, std::int64_t n, std::int32_t* cells);
+/// Copies of the cells of a small histogram. Adjacent elements are counted in different copies: an addition to a cell
+/// waits for the one before it.
+inline constexpr int kCellCopies = 4;
+
 struct Kernels {
   ElementKernel element[kElementKernels];  ///< empty where an operation is not defined
   ReduceKernel reduce[8][kElementTypes];
@@ -65,6 +90,11 @@ struct Kernels {
   /// the number of lists before it.
   std::int64_t (*tuples)(const std::uint8_t* const* tables, int members, const std::int32_t* offsets,
                          const std::int32_t* to, std::int64_t first, std::int64_t lists, std::int32_t* const* out);
+  BinKernel bin[kBinRules];
+  /// Adds 1 to each of the cells: of element i in copy i % kCellCopies, which begins at (i % kCellCopies) · distance.
+  void (*count)(const std::int32_t* cells, std::int64_t n, std::int64_t* counts, std::int64_t distance);
+  /// Adds weights and their squares, in order.
+  void (*add_weights)(const std::int32_t* cells, const double* weights, std::int64_t n, WeightedBin* sums);
 };
 
 const Kernels& kernels_baseline() noexcept;

@@ -149,6 +149,11 @@ std::vector<Id> live_order(Program& program) {
     visit(output);
     if (program.at(output).kind != Kind::offsets) visit(length_node(program, program.at(output).domain));
   }
+  for (const Program::Histogram& histogram : std::vector<Program::Histogram>(program.histograms)) {
+    for (const Id value : histogram.values) visit(value);
+    visit(histogram.weight);
+    visit(length_node(program, program.at(histogram.values[0]).domain));
+  }
   return order;
 }
 

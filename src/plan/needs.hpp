@@ -14,7 +14,7 @@ Id length_node(Program& program, Id domain);
 /// Returns the nodes that must be computed before `node`. May add nodes for offsets.
 std::vector<Id> needs(Program& program, Id node);
 
-/// Returns the nodes that outputs and checks need, each after those that it needs itself.
+/// Returns the nodes that outputs, checks and histograms need, each after those that it needs itself.
 std::vector<Id> live_order(Program& program);
 
 /// Returns whether the node is computed by a loop over tiles.

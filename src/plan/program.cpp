@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "plan/histogram.hpp"
 #include "plan/types.hpp"
 #include "upsweep/error.hpp"
 
@@ -344,6 +345,15 @@ std::string Program::to_text() const {
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     text += "output " + std::to_string(i) + " " + node_name(outputs[i]) + "\n";
+  }
+  for (std::size_t h = 0; h < histograms.size(); ++h) {
+    const Histogram& histogram = histograms[h];
+    text += "histogram " + std::to_string(h);
+    for (std::size_t i = 0; i < histogram.axes.size(); ++i) {
+      text += " " + node_name(histogram.values[i]) + " " + axis_text(histogram.axes[i]);
+    }
+    if (histogram.weight != kNone) text += " weight " + node_name(histogram.weight);
+    text += "\n";
   }
   return text;
 }

@@ -90,6 +90,12 @@ class Program {
     int message;
   };
   std::vector<Check> checks;
+  struct Histogram {
+    std::vector<Axis> axes;
+    std::vector<Id> values;  ///< one for each axis, of the type that kernels bin
+    Id weight = kNone;       ///< float64
+  };
+  std::vector<Histogram> histograms;
 
   /// Returns the node that is equal, or a new one.
   Id node(Node made);

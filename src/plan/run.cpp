@@ -13,6 +13,7 @@
 #include "cpu/parallel.hpp"
 #include "plan/block.hpp"
 #include "plan/elementary_loops.hpp"
+#include "plan/histogram.hpp"
 #include "system/interruption.hpp"
 
 namespace upsweep::plan::detail {
@@ -212,9 +213,14 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
   const std::int64_t blocks = (events + kBlockEvents - 1) / kBlockEvents;
   const std::int64_t work = blocks * (code->node_instructions + 1);
   const int wanted = cpu::workers_for(work, kInstructionsPerWorker, policy.threads);
-  threads = static_cast<int>(std::clamp<std::int64_t>(blocks, 1, wanted));
+  const std::int64_t units = code->histograms.empty() ? blocks : histogram_units(*code, events, blocks);
+  threads = static_cast<int>(std::clamp<std::int64_t>(units, 1, wanted));
   while (static_cast<int>(workers.size()) < threads) workers.push_back(nullptr);
   pieces.assign(static_cast<std::size_t>(blocks) * code->outputs.size(), {});
+  const auto unit_bytes = static_cast<std::size_t>(code->unit_bytes);
+  const std::size_t cell_bytes = static_cast<std::size_t>(std::max<std::int64_t>(units, 1)) * unit_bytes;
+  if (cells.capacity() < cell_bytes) cells.grow(cell_bytes, 0);
+  if (units == 0 && cell_bytes > 0) std::memset(cells.data(), 0, cell_bytes);
 
   Interruption interruption(&go_on);
   std::atomic<std::int64_t> next{0};
@@ -222,7 +228,7 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
   std::int64_t failed_block = blocks;
   std::exception_ptr error;
   const auto fail = [&](std::int64_t block, std::optional<Failure> check, std::exception_ptr thrown) {
-    next.store(blocks, std::memory_order_relaxed);  // blocks before this one have begun already
+    next.store(units, std::memory_order_relaxed);  // units before this one have begun, and run to their end
     const std::lock_guard lock(failing);
     if (block >= failed_block) return;
     failed_block = block, failure = check, error = std::move(thrown);
@@ -239,21 +245,31 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
             const_cast<void*>(columns[static_cast<std::size_t>(column.column)].data);
       }
       worker->set_scalars(*code, parameters, elements);
-      while ((block = next.fetch_add(1, std::memory_order_relaxed)) < blocks) {
-        if (block % kBlocksPerQuestion == 0 && !interruption.goes_on()) {
-          throw Error(Code::interrupted, kInterrupted.reason);
+      std::int64_t unit = 0;
+      while ((unit = next.fetch_add(1, std::memory_order_relaxed)) < units) {
+        if (unit_bytes > 0) {
+          worker->cells = cells.data() + static_cast<std::size_t>(unit) * unit_bytes;
+          std::memset(worker->cells, 0, unit_bytes);
         }
-        Piece* appended = pieces.data() + static_cast<std::size_t>(block) * code->outputs.size();
-        for (std::size_t o = 0; o < code->outputs.size(); ++o) {
-          appended[o] = {id, worker->outputs[o].size(), 0, 0};
-          worker->list_totals[o] = 0;
-        }
-        const std::int64_t begin = block * kBlockEvents;
-        const auto failed = run_block(context, *worker, begin, std::min(events - begin, kBlockEvents));
-        if (failed) fail(block, failed, nullptr);
-        for (std::size_t o = 0; o < code->outputs.size(); ++o) {
-          appended[o].bytes = worker->outputs[o].size() - appended[o].begin;
-          appended[o].total = worker->list_totals[o];
+        const std::int64_t end = (unit + 1) * blocks / units;
+        bool goes_on = true;
+        for (block = unit * blocks / units; goes_on && block < end; ++block) {
+          if (block % kBlocksPerQuestion == 0 && !interruption.goes_on()) {
+            throw Error(Code::interrupted, kInterrupted.reason);
+          }
+          Piece* appended = pieces.data() + static_cast<std::size_t>(block) * code->outputs.size();
+          for (std::size_t o = 0; o < code->outputs.size(); ++o) {
+            appended[o] = {id, worker->outputs[o].size(), 0, 0};
+            worker->list_totals[o] = 0;
+          }
+          const std::int64_t begin = block * kBlockEvents;
+          const auto failed = run_block(context, *worker, begin, std::min(events - begin, kBlockEvents));
+          if (failed) fail(block, failed, nullptr);
+          goes_on = !failed;
+          for (std::size_t o = 0; o < code->outputs.size(); ++o) {
+            appended[o].bytes = worker->outputs[o].size() - appended[o].begin;
+            appended[o].total = worker->list_totals[o];
+          }
         }
       }
     } catch (...) {
@@ -262,7 +278,13 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
   });
   if (error) std::rethrow_exception(error);
   if (failure) pieces.clear();
+  if (!failure) add_up(*code, cells.data(), units, threads);
   sum_sizes();
+}
+
+void Run::copy_bins(int histogram, void* to) const {
+  const HistogramCode& of = code->histograms[static_cast<std::size_t>(histogram)];
+  copy_cells(of, cells.data() + of.offset, static_cast<std::byte*>(to));
 }
 
 void Run::sum_sizes() {
@@ -338,6 +360,7 @@ void Compiled::keep_run(std::unique_ptr<Run> run) const {
   for (std::unique_ptr<Worker>& worker : run->workers) {
     if (worker != nullptr && worker->bytes() > kKeptBytes) worker.reset();
   }
+  if (run->cells.capacity() > static_cast<std::size_t>(kKeptBytes)) run->cells.free();
   const std::lock_guard lock(mutex_);
   if (idle_.capacity() < kKeptRuns) idle_.reserve(kKeptRuns);
   if (idle_.size() < kKeptRuns) idle_.push_back(std::move(run));
@@ -354,6 +377,26 @@ void require_output(int output, std::size_t count) {
   if (output >= 0 && static_cast<std::size_t>(output) < count) return;
   throw Error(Code::invalid_argument,
               "plan: output " + std::to_string(output) + " does not exist; there are " + std::to_string(count));
+}
+
+const detail::HistogramCode& histogram_at(const detail::Compiled& code, int histogram) {
+  if (histogram >= 0 && static_cast<std::size_t>(histogram) < code.histograms.size()) {
+    return code.histograms[static_cast<std::size_t>(histogram)];
+  }
+  throw Error(Code::invalid_argument, "plan: histogram " + std::to_string(histogram) + " does not exist; there are " +
+                                          std::to_string(code.histograms.size()));
+}
+
+void require_histogram(const detail::Run& run, int histogram, bool has_weights) {
+  if (histogram_at(*run.code, histogram).has_weights != has_weights) {
+    throw Error(Code::invalid_argument,
+                "plan: histogram " + std::to_string(histogram) +
+                    (has_weights ? " has no weights; use copy_counts()" : " has weights; use copy_sums()"));
+  }
+  if (run.failure) {
+    throw Error(Code::invalid_argument,
+                "plan: a check has failed, so histogram " + std::to_string(histogram) + " has no bins; see failure()");
+  }
 }
 
 void give_back(std::unique_ptr<detail::Run> run) noexcept {
@@ -390,6 +433,14 @@ void Result::copy(int output, void* to) const {
   require_output(output, run_->code->outputs.size());
   run_->copy(output, to);
 }
+void Result::copy_counts(int histogram, std::int64_t* to) const {
+  require_histogram(*run_, histogram, false);
+  run_->copy_bins(histogram, to);
+}
+void Result::copy_sums(int histogram, WeightedBin* to) const {
+  require_histogram(*run_, histogram, true);
+  run_->copy_bins(histogram, to);
+}
 
 Result Plan::run(const Policy& policy, std::span<const Column> columns, std::span<const Scalar> parameters,
                  std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on) const {
@@ -413,6 +464,9 @@ ElementType Plan::type(int output) const {
   require_output(output, code_->outputs.size());
   return code_->outputs[static_cast<std::size_t>(output)].type;
 }
+int Plan::histograms() const noexcept { return static_cast<int>(code_->histograms.size()); }
+std::span<const std::int64_t> Plan::shape(int histogram) const { return histogram_at(*code_, histogram).shape; }
+bool Plan::has_weights(int histogram) const { return histogram_at(*code_, histogram).has_weights; }
 int Plan::instructions() const noexcept { return code_->node_instructions; }
 std::string Plan::to_text() const { return code_->to_text(); }
 

@@ -39,11 +39,14 @@ class Buffer {
 
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::byte* data() const noexcept { return memory_ + stagger_; }
+  void free() noexcept {
+    ::operator delete(memory_, std::align_val_t{64});
+    memory_ = nullptr, capacity_ = 0, stagger_ = 0;
+  }
   /// Makes it at least that large. `stagger` bytes at the beginning are not used, so that several buffers do not
   /// compete for the same sets of L1.
   void grow(std::size_t bytes, std::size_t stagger) {
-    ::operator delete(memory_, std::align_val_t{64});
-    memory_ = nullptr, capacity_ = 0;
+    free();
     memory_ = static_cast<std::byte*>(::operator new(bytes + stagger, std::align_val_t{64}));
     capacity_ = bytes, stagger_ = stagger;
   }
@@ -78,6 +81,7 @@ class Worker {
   std::vector<std::int64_t> begins;   ///< of input domains: the first element of the current events, and the end
   std::vector<std::int64_t> ends;
   std::vector<Bytes> outputs;
+  std::byte* cells = nullptr;             ///< of the histograms of the current work unit
   std::vector<std::int64_t> list_totals;  ///< of outputs of offsets: the last offset of the block so far
   struct Mark {
     std::size_t bytes = 0;
@@ -120,6 +124,7 @@ class Run {
   std::vector<Piece> pieces;        ///< of output o in block b: [b · outputs + o]
   std::vector<std::int64_t> sizes;  ///< of outputs: elements
   std::vector<Column> columns;      ///< by number
+  Buffer cells;                     ///< of the histograms: of each work unit, and afterwards in the first one of all
   int threads = 1;
   std::optional<Failure> failure;
 
@@ -127,6 +132,8 @@ class Run {
   void execute(const Policy& policy, std::span<const Column> given, std::span<const Scalar> parameters,
                std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on);
   void copy(int output, void* to) const;
+  /// Copies the bins of a histogram, of 8 bytes, with weights of 16.
+  void copy_bins(int histogram, void* to) const;
 
  private:
   void check_inputs(std::span<const Column> given, std::span<const Scalar> parameters, std::int64_t events);

@@ -100,6 +100,10 @@ class Sinking {
   void find_uses() {
     for (const Program::Check& check : program_.checks) uses(check.mask).as_array = true;
     for (const Id output : program_.outputs) uses(output).as_array = true;
+    for (const Program::Histogram& histogram : program_.histograms) {
+      for (const Id value : histogram.values) uses(value).as_array = true;
+      if (histogram.weight != kNone) uses(histogram.weight).as_array = true;
+    }
     for (std::size_t i = order_.size(); i-- > 0;) {
       const Id id = order_[i];
       if (static_cast<std::size_t>(id) >= count_) continue;  // cannot be: the order contains no later nodes
@@ -162,6 +166,10 @@ class Sinking {
     for (const Id id : order_) rewritten_[static_cast<std::size_t>(id)] = rewrite(id);
     for (Id& output : program_.outputs) output = rewritten(output);
     for (Program::Check& check : program_.checks) check.mask = rewritten(check.mask);
+    for (Program::Histogram& histogram : program_.histograms) {
+      for (Id& value : histogram.values) value = rewritten(value);
+      if (histogram.weight != kNone) histogram.weight = rewritten(histogram.weight);
+    }
   }
 
   Id rewrite(Id id) {

@@ -52,8 +52,8 @@ void Program::verify() const {
         break;
     }
   }
-  if (outputs.empty() && checks.empty()) {
-    throw Error(Code::invalid_argument, "plan: the program has no output; call output()");
+  if (outputs.empty() && checks.empty() && histograms.empty()) {
+    throw Error(Code::invalid_argument, "plan: the program has no output; call output() or histogram()");
   }
 }
 

@@ -61,7 +61,7 @@ def value_of(code, names):
 @pytest.mark.parametrize(
     ("page", "library", "modules", "pairs", "results"),
     [
-        ("for_numpy.md", "NumPy", [], 27, 15),
+        ("for_numpy.md", "NumPy", [], 29, 15),
         ("for_awkward.md", "Awkward Array", ["awkward"], 22, 4),
         ("for_duckdb.md", "DuckDB", ["duckdb", "pyarrow"], 19, 6),
     ],
