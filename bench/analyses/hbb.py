@@ -24,9 +24,7 @@ N2_SHIFT = table(11, 0.28, 0.01, np.linspace(-8, -0.5, 16), PT_BINS)
 PILEUP = [table(12 + i, 1, 0.1, np.arange(0, 101, 5)) for i in range(3)]  # nominal, up, down
 EFFICIENCY = Table([[[0.05, 0.04], [0.06, 0.05]], [[0.2, 0.15], [0.25, 0.2]], [[0.6, 0.5], [0.7, 0.6]]],
                    [0, 4, 5, 6], [20, 70, 1000], [0, 1.4, 2.5])  # fmt: skip
-SCALE_FACTORS = [
-    table(15 + i, 0.95 + 0.05 * i, 0.01, [0, 4, 5, 6], [0, 1.4, 2.5], [20, 70, 200, 1000]) for i in range(3)
-]
+SCALE_FACTORS = [table(15 + i, 0.95 + 0.05 * i, 0.01, [0, 4, 5, 6], [0, 1.4, 2.5], [20, 70, 200, 1000]) for i in range(3)]
 TRIGGER = [table(18 + i, 0.97, 0.01, PT_BINS, MSD_BINS) for i in range(3)]
 MUON_ID = table(21, 0.98, 0.01, [0, 0.9, 1.2, 2.1, 2.4], [10, 25, 60, 200])
 BOSON = table(22, 1.0, 0.1, np.linspace(0, 1000, 21))

@@ -75,9 +75,7 @@ def corrected_jets(jets):
     out["JER"] = ak.zip({"up": up, "down": down}, depth_limit=1)
     for source, uncertainty in UNCERTAINTIES.items():
         delta = uncertainty(nominal.eta, nominal.pt)
-        out[f"JES_{source}"] = ak.zip(
-            {"up": scaled(nominal, 1 + delta), "down": scaled(nominal, 1 - delta)}, depth_limit=1
-        )
+        out[f"JES_{source}"] = ak.zip({"up": scaled(nominal, 1 + delta), "down": scaled(nominal, 1 - delta)}, depth_limit=1)
     return ak.unflatten(ak.zip(out, depth_limit=1), counts)
 
 
@@ -134,7 +132,5 @@ def run(events):
     histograms = {}
     for name, shifted, met in shifts_of(jets, events.MET):
         for observable, values in selected(shifted, met, muons).items():
-            histograms[f"{observable} {name}"] = np.histogram(ak.to_numpy(ak.fill_none(values, -1)), BINS[observable])[
-                0
-            ]
+            histograms[f"{observable} {name}"] = np.histogram(ak.to_numpy(ak.fill_none(values, -1)), BINS[observable])[0]
     return {**histograms, "pt": jets.pt, "pt_jer": jets.JER.up.pt, "mass": jets.JES_FlavorQCD.down.mass}

@@ -112,11 +112,7 @@ def run(events):
 
         electron_reqs = (elecs.pt > 30) & (np.abs(elecs.eta) < 2.1) & (elecs.cutBased == 4) & (elecs.sip3d < 4)
         muon_reqs = (
-            (muons.pt > 30)
-            & (np.abs(muons.eta) < 2.1)
-            & muons.tightId
-            & (muons.sip3d < 4)
-            & (muons.pfRelIso04_all < 0.15)
+            (muons.pt > 30) & (np.abs(muons.eta) < 2.1) & muons.tightId & (muons.sip3d < 4) & (muons.pfRelIso04_all < 0.15)
         )
         jet_reqs = (jets.pt > 30) & (np.abs(jets.eta) < 2.4) & ((jets.jetId & 4) != 0)
         elecs = elecs[electron_reqs]

@@ -17,9 +17,7 @@ ELECTRON_SF = [table(34 + i, 0.97, 0.01, [-2.5, -1.5, 0, 1.5, 2.5], [10, 20, 35,
 TAG_SF = [table(37 + i, 0.95, 0.02, [0, 4, 5, 6], [20, 50, 100, 300]) for i in range(3)]
 TAG_EFFICIENCY = Table([[0.1, 0.08, 0.09], [0.3, 0.35, 0.3], [0.8, 0.85, 0.8]], [0, 4, 5, 6], [20, 50, 100, 300])
 PILEUP = [table(40 + i, 1, 0.1, np.arange(0, 101, 5)) for i in range(3)]
-VETO_MAP = Table(
-    (np.random.default_rng(43).random((10, 10)) < 0.01) * 1, np.linspace(-5, 5, 11), np.linspace(-3.2, 3.2, 11)
-)
+VETO_MAP = Table((np.random.default_rng(43).random((10, 10)) < 0.01) * 1, np.linspace(-5, 5, 11), np.linspace(-3.2, 3.2, 11))
 TRIGGERS = {
     "m_m": ("DoubleMu", 20, 10),
     "e_e": ("DoubleEle", 25, 15),
@@ -127,9 +125,7 @@ def tag_weight(jets, factor):
     scale = factor(jets.hadronFlavour, jets.pt)
     is_tagged = jets.btagDeepFlavB > LOOSE
     simulated = ak.prod(efficiency[is_tagged], axis=-1) * ak.prod(1 - efficiency[~is_tagged], axis=-1)
-    data = ak.prod(scale[is_tagged] * efficiency[is_tagged], axis=-1) * ak.prod(
-        1 - (scale * efficiency)[~is_tagged], axis=-1
-    )
+    data = ak.prod(scale[is_tagged] * efficiency[is_tagged], axis=-1) * ak.prod(1 - (scale * efficiency)[~is_tagged], axis=-1)
     return data / simulated
 
 
@@ -199,6 +195,16 @@ def variables_of(leptons, from_z, from_w, jets, met, all_leptons):
     return {**values, "score_bin": score_bin(values)}
 
 
+def cleaned_jets(events, leptons, factor):
+    """Jets with corrected pt that are not near to a lepton."""
+    jets = cleaned(events.Jet, leptons)
+    jets["pt_raw"] = (1 - jets.rawFactor) * jets.pt
+    jets["rho"] = ak.broadcast_arrays(events.fixedGridRhoFastjetAll, jets.pt)[0]
+    jets["pt"] = jets.pt_raw * (1.06 - 0.0005 * jets.rho) * factor
+    jets["is_good"] = (jets.pt > 20) & (abs(jets.eta) < 2.4) & (jets.jetId >= 2)
+    return jets
+
+
 def run(events):
     met = events.MET
     ele, mu = selected_electrons(events.Electron), selected_muons(events.Muon)
@@ -215,12 +221,8 @@ def run(events):
 
     results = {}
     for systematic, factor in (("nominal", 1.0), ("scale_j_up", 1.03), ("scale_j_down", 0.97)):
-        jets = cleaned(events.Jet, leptons)
+        jets = cleaned_jets(events, leptons, factor)
         veto = ak.sum(VETO_MAP(jets.eta, jets.phi), axis=-1)
-        jets["pt_raw"] = (1 - jets.rawFactor) * jets.pt
-        jets["rho"] = ak.broadcast_arrays(events.fixedGridRhoFastjetAll, jets.pt)[0]
-        jets["pt"] = jets.pt_raw * (1.06 - 0.0005 * jets.rho) * factor
-        jets["is_good"] = (jets.pt > 20) & (abs(jets.eta) < 2.4) & (jets.jetId >= 2)
         good = jets[jets.is_good]
         values = variables_of(padded, from_z, from_w, good, met, leptons)
 

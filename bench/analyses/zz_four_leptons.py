@@ -139,9 +139,7 @@ def zz_candidates(z):
     cand = cand[~shared]
 
     distance1, distance2 = np.abs(cand.z1.p4.mass - Z_MASS), np.abs(cand.z2.p4.mass - Z_MASS)
-    cand = candidate(
-        ak.where(distance1 > distance2, cand.z2, cand.z1), ak.where(distance1 > distance2, cand.z1, cand.z2)
-    )
+    cand = candidate(ak.where(distance1 > distance2, cand.z2, cand.z1), ak.where(distance1 > distance2, cand.z1, cand.z2))
     a, b = cand.z1, cand.z2
     leptons = [a.l1, a.l2, b.l1, b.l2]
     good = a.p4.mass > 40
@@ -175,21 +173,22 @@ def best(cand):
     return cand[is_closest & (pt_sum == ak.max(pt_sum[is_closest], axis=1))]
 
 
-def run(events):
+def objects_of(events):
+    """The ZZ candidates, and the jets that are not near to a lepton."""
     muons = selected_muons(events.Muon)
     electrons = selected_electrons(events.Electron, muons)
     photons = events.FsrPhoton
     photons = photons[(photons.pt > 2) & (np.abs(photons.eta) < 2.4) & (photons.relIso03 < 1.8)]
     leptons = selected_leptons(muons, electrons, photons)
-    cand = zz_candidates(z_candidates(leptons))
     jets = events.Jet
     jets = jets[
-        (jets.pt > 20)
-        & (np.abs(jets.eta) < 2.5)
-        & (jets.jetId >= 6)
-        & ak.all(metric_table(jets, leptons) > 0.4, axis=-1)
+        (jets.pt > 20) & (np.abs(jets.eta) < 2.5) & (jets.jetId >= 6) & ak.all(metric_table(jets, leptons) > 0.4, axis=-1)
     ]
+    return zz_candidates(z_candidates(leptons)), jets
 
+
+def run(events):
+    cand, jets = objects_of(events)
     trigger = np.zeros(len(events), dtype=bool)
     for path in ("IsoMu24", "DoubleMu", "Ele32", "DoubleEle", "MuonEle"):
         trigger |= np.asarray(events.HLT[path])
