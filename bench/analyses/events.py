@@ -110,9 +110,9 @@ def leptons(g, least, mass, number):
         "pdgId": -number * charge,
         "dxy": g.normal(0, 0.02),
         "dz": g.normal(0, 0.04),
-        "sip3d": g.falling(0, 1.5),
-        "pfRelIso03_all": g.falling(0, 0.1),
-        "miniPFRelIso_all": g.falling(0, 0.08),
+        "sip3d": g.falling(0, 1.0),
+        "pfRelIso03_all": g.falling(0, 0.05),
+        "miniPFRelIso_all": g.falling(0, 0.05),
         "genPartFlav": g.choice([0, 1, 15], np.uint8, [0.1, 0.8, 0.1]),
         "jetIdx": g.choice(np.arange(-1, 6), np.int16),
     }
@@ -121,7 +121,7 @@ def leptons(g, least, mass, number):
 def muons(g):
     return {
         **leptons(g, 3, np.full(g.n, 0.10566, np.float32), 13),
-        "pfRelIso04_all": g.falling(0, 0.1),
+        "pfRelIso04_all": g.falling(0, 0.06),
         "looseId": g.flag(0.97),
         "mediumId": g.flag(0.93),
         "tightId": g.flag(0.9),

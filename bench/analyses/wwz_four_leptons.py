@@ -8,7 +8,7 @@ import numpy as np
 from .corrections import Selection, Table, Weights, table
 from .kinematics import add, cosine_of_helicity, delta_phi, delta_r, pair_mass, transverse_mass
 
-COLLECTIONS = {"Jet": 3.0, "GenJet": 2.5, "Muon": 2.2, "Electron": 2.2, "MET": 1, "HLT": 1, "Flag": 1, "Pileup": 1,
+COLLECTIONS = {"Jet": 1.8, "Muon": 2.8, "Electron": 2.8, "MET": 1, "HLT": 1, "Flag": 1, "Pileup": 1,
                "PSWeight": 4, "LHEScaleWeight": 9}  # fmt: skip
 Z_MASS = 91.2
 LOOSE, MEDIUM = 0.25, 0.6  # working points of the tag
