@@ -11,13 +11,13 @@ Without upsweep, Awkward needs cuda.compute there (cuda-cccl).
 """
 
 import argparse
+import contextlib
 import json
-import statistics
-import time
 from pathlib import Path
 
 import awkward as ak
 import gpu_times
+import interleaved
 import numpy as np
 import upsweep.awkward
 
@@ -167,28 +167,14 @@ def histograms(columns, ranges):
 # ---------------------------------------------------------------------------------------------------------------- times
 
 
-def timed(query, events):
-    begin = time.perf_counter()
-    columns = query(events)
-    return (time.perf_counter() - begin) * 1e3, columns
-
-
 def measure(query, ranges, events, rounds):
     """Returns the medians in ms, without and with upsweep."""
-    filled = [None, None]
-    times = [[], []]
-    for _ in range(rounds):
-        for which, switch in enumerate((upsweep.awkward.unregister, upsweep.awkward.register)):
-            switch()
-            query(events)  # allocates pages: the first run after a switch gets new ones from the system
-            ms, columns = timed(query, events)
-            times[which].append(ms)
-            filled[which] = histograms(columns, ranges)
-    upsweep.awkward.unregister()
-    for theirs, ours in zip(*filled):
+    contexts = (contextlib.nullcontext, upsweep.awkward.kernels)
+    measured = interleaved.medians([(context, lambda: query(events)) for context in contexts], rounds)
+    for theirs, ours in zip(*(histograms(columns, ranges) for _, columns in measured)):
         assert theirs.sum() > 0, f"{query.__name__}: an empty histogram"
         assert np.array_equal(theirs, ours), f"{query.__name__}: the histograms differ"
-    return [statistics.median(each) for each in times]
+    return [times.wall for times, _ in measured]
 
 
 def moved(ours, theirs):

@@ -4,14 +4,12 @@
 # random programs.
 import concurrent.futures
 import dataclasses
-import importlib.util
 import os
 import pickle
 import random
 import subprocess
 import sys
 import threading
-import types
 from pathlib import Path
 
 import numpy as np
@@ -26,26 +24,10 @@ from fuse_programs import differences, made_events
 from upsweep.awkward import _fuse
 from upsweep.awkward._fuse import Fused, calls
 
-BENCH = Path(__file__).resolve().parents[2] / "bench"
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+import adl
+
 contents = ak.contents
-
-
-def queries():
-    """bench/adl.py, without the module for GPUs that it imports."""
-    spec = importlib.util.spec_from_file_location("adl", BENCH / "adl.py")
-    module = importlib.util.module_from_spec(spec)
-    theirs = sys.modules.get("gpu_times")
-    sys.modules["gpu_times"] = types.ModuleType("gpu_times")
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        del sys.modules["gpu_times"]
-        if theirs is not None:
-            sys.modules["gpu_times"] = theirs
-    return module
-
-
-adl = queries()
 
 
 @pytest.fixture(params=["plan", "numpy"])
