@@ -13,7 +13,20 @@ import awkward as ak
 import numpy as np
 
 from upsweep.awkward._fuse import numbers
-from upsweep.awkward._fuse.arrays import ARRAYS, Column, Fixed, Foreign, Lists, Option, Record, Scalar, Single, Unsupported, Val
+from upsweep.awkward._fuse.arrays import (
+    ARRAYS,
+    Column,
+    Fixed,
+    Foreign,
+    Lists,
+    Option,
+    Record,
+    Scalar,
+    Single,
+    Unsupported,
+    Val,
+    has_lists,
+)
 from upsweep.awkward._fuse.layouts import TYPES
 from upsweep.awkward._fuse.lowering import Lowering
 
@@ -68,7 +81,7 @@ def at_lists(low: Lowering, x: Any, axis: int, f: Any) -> Any:
     """f(lists) at the lists whose elements are counted by this axis, 1 or more."""
     needs_array(x)
     if isinstance(x, Option):
-        return low.option(x.valid, at_lists(low, x.content, axis, f))
+        return low.option(x.valid, at_lists(low, x.content, axis, f), "nothing" if axis == 1 else None)
     if isinstance(x, Single) and axis == 1:
         x = low.as_lists(x)
     if isinstance(x, Lists) and axis >= 1:
@@ -122,7 +135,7 @@ def _inside(low: Lowering, x: Any, f: Any) -> Any:
     if isinstance(x, Lists):
         return Lists(x.lists, f(x.content), x.domain)
     if isinstance(x, Option):
-        return low.option(x.valid, f(x.content))
+        return low.option(x.valid, f(x.content), x.hides)
     if isinstance(x, Single):
         return Single(f(x.content), x.regular)
     if isinstance(x, Record):
@@ -352,10 +365,22 @@ def singletons(low: Lowering, node: Any, array: Any, axis: Any = 0, **_kwargs: A
     return low.lists(kept, low.filtered(whole.content.content, kept))
 
 
+def mistakes_masks(layout: Any, axis: int) -> bool:
+    """Whether Awkward's pad_none takes the lists that exist for missing ones, and the other way round."""
+    while axis >= 1 and not layout.is_record and not layout.is_union and hasattr(layout, "_content"):
+        if isinstance(layout, ak.contents.ByteMaskedArray | ak.contents.BitMaskedArray) and axis == 1 and layout._valid_when:
+            return True
+        axis -= layout.is_list
+        layout = layout._content
+    return False
+
+
 @lowers(ak.pad_none)
 def pad_none(low: Lowering, node: Any, array: Any, target: Any, axis: Any = 1, *, clip: Any = False, **_kwargs: Any) -> Any:
     if isinstance(target, bool) or not isinstance(target, int) or target < 0 or (is_true(clip) and not 1 <= target <= 16):
         raise Unsupported(f"pad_none to {target} elements")
+    if mistakes_masks(node.args[0].meta._layout, level(array, axis)):
+        raise Unsupported("pad_none of missing lists by a mask of what is valid, which Awkward confuses")
 
     def of(x: Lists) -> Any:
         if clip:
@@ -498,7 +523,7 @@ def is_none(low: Lowering, node: Any, array: Any, axis: Any = 0, **_kwargs: Any)
             missing = low.invert(x.valid) if isinstance(x, Option) else low.constant(False, "bool")
             return Column(missing, x.domain)
         if isinstance(x, Option):
-            return low.option(x.valid, over(x.content, axis))
+            return low.option(x.valid, over(x.content, axis), x.hides)
         if isinstance(x, Lists):
             return Lists(x.lists, over(x.content, axis - 1), x.domain)
         raise Unsupported("is_none of this axis")
@@ -548,7 +573,7 @@ def fill_none(low: Lowering, node: Any, array: Any, value: Any, axis: Any = -1, 
             number = _number_as(low, value, dtype)
             return Column(low.map("where", x.valid, low.convert(x.content.value, dtype), number), x.domain)
         if isinstance(x, Option):
-            return low.option(x.valid, over(x.content, axis, layout._content))
+            return low.option(x.valid, over(x.content, axis, layout._content), x.hides)
         if isinstance(x, Lists):
             return Lists(x.lists, over(x.content, None if axis is None else axis - 1, layout._content), x.domain)
         if isinstance(x, Fixed):
@@ -568,7 +593,7 @@ def mask(low: Lowering, node: Any, array: Any, mask: Any, *, valid_when: Any = T
     def leaf(args: list) -> Any:
         x, m = args
         low.one_domain(args)
-        return low.option(m.value if keeps else low.invert(m.value), x)
+        return low.option(m.value if keeps else low.invert(m.value), x, "content")
 
     def stop(args: list) -> bool:
         return isinstance(args[1], Column)
@@ -584,6 +609,8 @@ def where(low: Lowering, node: Any, *args: Any, **_kwargs: Any) -> Any:
         raise Unsupported("where with one argument")
     condition, x, y = args
     needs_array(condition)
+    if any(isinstance(z, Option) and has_lists(z.content) for z in (condition, x, y)):
+        raise Unsupported("where of missing lists")
 
     def stop(args: list) -> bool:
         return isinstance(args[0], Column)
@@ -668,7 +695,7 @@ def _reduced(low: Lowering, array: Any, axis: Any, keepdims: Any, of: Any) -> An
 
     def over(x: Any, axis: int) -> Any:
         if isinstance(x, Option):
-            return low.option(x.valid, over(x.content, axis))
+            return low.option(x.valid, over(x.content, axis), "nothing")
         if isinstance(x, Single):
             x = low.as_lists(x)
         if not isinstance(x, Lists):

@@ -7,7 +7,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 
-from upsweep.awkward._fuse.arrays import Column, Fixed, Foreign, Lists, Option, Record, Single, Unsupported
+from upsweep.awkward._fuse.arrays import Column, Fixed, Foreign, Lists, Option, Record, Rerun, Single, Unsupported, has_lists
 
 contents = ak.contents
 
@@ -151,6 +151,8 @@ def _valid_and_content(node: Any) -> tuple[np.ndarray, Any]:
         return valid, content._carry(ak.index.Index64(np.where(valid, index, 0)), allow_lazy=False)
     if not node.is_option:
         return np.ones(node.length, np.bool_), node
+    if type(node) is contents.ByteMaskedArray and node._mask.data.size and node._mask.data.view(np.uint8).max() > 1:
+        raise Rerun("a mask with bytes other than 0 and 1, which Awkward's functions do not agree on")
     return np.asarray(node.mask_as_bool(valid_when=True)), node._content[: node.length]
 
 
@@ -185,7 +187,7 @@ def lowered_input(low: Any, node: Any, start: int, domain: int, made: bool = Fal
     if node.is_option:
         valid = low.column(start, "bool", domain)
         content, after = lowered_input(low, node._content, start + 1, domain, True)
-        return Option(valid, content), after
+        return Option(valid, content, None if kind is contents.IndexedOptionArray else "content"), after
     return Foreign(f"a layout of class {kind.__name__}", domain), start
 
 
@@ -265,16 +267,7 @@ class Shape:
         if kind is Foreign:
             raise Unsupported(array.reason)
         if layout.is_option:
-            if kind is not Option:
-                content = self.of(low, array, layout._content)
-                return lambda out: contents.UnmaskedArray(content(out), parameters=parameters)
-            content, valid = self.of(low, array.content, layout._content), low.output(array.valid, array.domain)
-
-            def option(out: list) -> Any:
-                mask = ak.index.Index8(out[valid].view(np.int8))
-                return contents.ByteMaskedArray(mask, content(out), valid_when=True, parameters=parameters)
-
-            return option
+            return self.option(low, array, layout)
         if kind is Column:
             number = low.output(array.value, array.domain)
             return lambda out: contents.NumpyArray(out[number], parameters=parameters)
@@ -304,3 +297,37 @@ class Shape:
 
             return single
         raise Unsupported(f"a result of {kind.__name__}")
+
+    def option(self, low: Any, array: Any, layout: Any) -> Any:
+        """As of(), of missing values. The classes of layouts are Awkward's, because its functions differ by class."""
+        parameters = layout._parameters
+        kind = type(layout)
+        if kind is contents.UnmaskedArray:
+            content = self.of(low, array.content if type(array) is Option else array, layout._content)
+            return lambda out: contents.UnmaskedArray(content(out), parameters=parameters)
+        is_indexed = kind is contents.IndexedOptionArray
+        if has_lists(array.content) and array.hides != ("nothing" if is_indexed else "content"):
+            raise Unsupported("missing lists: what Awkward's layout hides is not known")
+        if is_indexed:
+            there = low.everywhere(array.valid, array.domain)
+            content = self.of(low, low.filtered(array.content, low.builder.filter(array.domain, there.handle)), layout._content)
+            valid, dtype = low.output(there, array.domain), layout._index.dtype
+
+            def indexed(out: list) -> Any:
+                index = np.full(len(out[valid]), -1, dtype)
+                places = np.flatnonzero(out[valid])
+                index[places] = np.arange(len(places), dtype=dtype)
+                return contents.IndexedOptionArray(ak.index.Index(index), content(out), parameters=parameters)
+
+            return indexed
+        content = self.of(low, array.content, layout._content)
+        mask = low.output(array.valid if layout._valid_when else low.invert(array.valid), array.domain)
+
+        def masked(out: list) -> Any:
+            index = ak.index.Index8(out[mask].view(np.int8))
+            made = contents.ByteMaskedArray(index, content(out), valid_when=layout._valid_when, parameters=parameters)
+            if kind is contents.BitMaskedArray:
+                return made.to_BitMaskedArray(layout._valid_when, layout._lsb_order)
+            return made
+
+        return masked

@@ -171,8 +171,8 @@ class Lowering:
     def lists(self, lists: int, content: Any) -> Lists:
         return Lists(lists, content, self.parent(lists))
 
-    def option(self, valid: Val, x: Any) -> Option:
-        return Option(self.both(valid, x.valid), x.content) if isinstance(x, Option) else Option(valid, x)
+    def option(self, valid: Val, x: Any, hides: str | None = None) -> Option:
+        return Option(self.both(valid, x.valid), x.content) if isinstance(x, Option) else Option(valid, x, hides)
 
     def moved(self, x: Any, index: Val) -> Any:
         """The elements of an array at positions, over the domain of the positions."""
@@ -181,7 +181,8 @@ class Lowering:
         if isinstance(x, Record):
             return Record({name: self.moved(y, index) for name, y in x.fields.items()}, index.domain)
         if isinstance(x, Option):
-            return Option(self.take(x.valid, index), self.moved(x.content, index))
+            hides = "content" if x.hides == "content" else None
+            return Option(self.take(x.valid, index), self.moved(x.content, index), hides)
         if isinstance(x, Single):
             return Single(self.moved(x.content, index), x.regular)
         if isinstance(x, Lists):
@@ -249,7 +250,7 @@ class Lowering:
         options = [x for x in args if isinstance(x, Option)]
         if options:
             inner = self.broadcast([x.content if isinstance(x, Option) else x for x in args], leaf, stop)
-            return self.option(self.both(*[x.valid for x in options]), inner)
+            return self.option(self.both(*[x.valid for x in options]), inner, "nothing")
         lists = [x for x in args if isinstance(x, Lists)]
         singles = [x for x in args if isinstance(x, Single)]
         if any(isinstance(x, Fixed) for x in args):
@@ -294,7 +295,7 @@ class Lowering:
         if isinstance(x, Lists):
             return Lists(x.lists, self.field(x.content, name), x.domain)
         if isinstance(x, Option):
-            return self.option(x.valid, self.field(x.content, name))
+            return self.option(x.valid, self.field(x.content, name), x.hides)
         if isinstance(x, Single):
             return Single(self.field(x.content, name), x.regular)
         if isinstance(x, Fixed):
@@ -318,7 +319,7 @@ class Lowering:
         if isinstance(x, Option) or isinstance(where, Option):
             valid = [y.valid for y in (x, where) if isinstance(y, Option)]
             inner = self.item(*[y.content if isinstance(y, Option) else y for y in (x, where)])
-            return self.option(self.both(*valid), inner)
+            return self.option(self.both(*valid), inner, None if isinstance(where, Option) else "nothing")
         if isinstance(x, Single):
             x = self.as_lists(x)
         if isinstance(x, Lists) and isinstance(where, Lists):
@@ -406,7 +407,7 @@ class Lowering:
         if not where:
             return x
         if isinstance(x, Option):
-            return self.option(x.valid, self.slices(x.content, (slice(None), *where), x.valid))
+            return self.option(x.valid, self.slices(x.content, (slice(None), *where), x.valid), "nothing")
         one, rest = where[0], where[1:]
         if one is None:
             return Single(self.slices(x, (slice(None), *rest)))

@@ -14,13 +14,9 @@ import awkward as ak
 import numpy as np
 
 from upsweep.awkward._fuse import calls, layouts
-from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Scalar, Unsupported
+from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Rerun, Scalar, Unsupported
 from upsweep.awkward._fuse.lowering import Lowering, fits
 from upsweep.awkward._fuse.recorder import REMOVED, Argument, Node, Recording
-
-
-class Rerun(Exception):
-    """This call must be executed by Awkward: a check has failed, or a number does not fit."""
 
 
 def nodes_in(x: Any) -> Any:
