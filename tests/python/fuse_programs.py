@@ -28,6 +28,44 @@ def particles(random, counts):
     return lists(counts, contents.RecordArray([contents.NumpyArray(x) for x in columns.values()], list(columns)))
 
 
+def with_missing(random, content, share=0.3):
+    """The content with missing values, in a layout that is drawn."""
+    n = content.length
+    missing = random.random(n) < share
+    kind = random.integers(0, 6)
+    if kind == 0:
+        return contents.UnmaskedArray(content)
+    if kind == 1:
+        packed = np.packbits(~missing, bitorder="little")
+        return contents.BitMaskedArray(ak.index.IndexU8(packed), content, True, n, True)
+    if kind == 2:
+        return contents.ByteMaskedArray(ak.index.Index8(missing.view(np.int8)), content, False)
+    if kind == 3:
+        return contents.ByteMaskedArray(ak.index.Index8((~missing).view(np.int8)), content, True)
+    order = random.permutation(n) if kind == 4 else np.cumsum(~missing) - 1
+    index = np.where(missing, random.integers(-3, 0, n), order)
+    return contents.IndexedOptionArray(ak.index.Index64(index.astype(np.int64)), content)
+
+
+TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bool"]
+
+
+def numbers(random, n):
+    dtype = np.dtype(random.choice(TYPES))
+    if dtype.kind == "f":
+        return contents.NumpyArray(random.normal(0, 9, n).astype(dtype))
+    return contents.NumpyArray(random.integers(0 if dtype.kind in "bu" else -9, 2 if dtype.kind == "b" else 9, n).astype(dtype))
+
+
+def missing_lists(random, count):
+    """Lists of numbers. Lists are missing, and numbers may be missing."""
+    counts = random.poisson(2, count)
+    content = numbers(random, int(counts.sum()))
+    if random.random() < 0.5:
+        content = with_missing(random, content)
+    return ak.Array(with_missing(random, lists(counts, content)))
+
+
 def made_events(count, seed=0):
     random = np.random.default_rng(seed)
     missing = random.random(count) < 0.3
@@ -54,6 +92,12 @@ def made_events(count, seed=0):
                 ),
             )
         ),
+        "missing": missing_lists(random, count),
+        "missing2": missing_lists(random, count),
+        "optmet": ak.Array(
+            with_missing(random, contents.RecordArray([numbers(random, count), numbers(random, count)], ["pt", "n"]))
+        ),
+        "number": ak.Array(numbers(random, count)),
     }
 
 
@@ -96,7 +140,7 @@ UNARY = [np.sin, np.cos, np.abs, lambda x: np.sqrt(np.abs(x)), lambda x: np.exp(
          lambda x: x + np.float32(0.5), lambda x: x // 2, lambda x: x % 3, np.arcsinh, ak.nan_to_num]  # fmt: skip
 COMPARE = [np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal]
 REDUCE = [ak.sum, ak.min, ak.max, ak.count, ak.mean, ak.any, ak.all, ak.argmin, ak.argmax, ak.count_nonzero, ak.prod]
-STEPS = 36
+STEPS = 46
 
 
 class Interpreter:
@@ -110,6 +154,9 @@ class Interpreter:
         self.flat = [events["met"].pt, events["met"].phi, events["id"], events["opt"]]
         self.flags = []
         self.nested = [events["nested"]]
+        self.missing = [events["missing"], events["missing2"]]
+        self.optional = [events["optmet"]]  # records with "pt" and "n"
+        self.flat.append(events["number"])
         self.results = []
         for name in ("jets", "muons"):
             self.add_records(events[name])
@@ -240,6 +287,47 @@ class Interpreter:
                 [kept[:, 0], kept[:, -1], ak.singletons(ak.firsts(x)), x - ak.max(x, axis=1, keepdims=True)][b % 4]
             )
 
+        elif step < 46:
+            self.step_of_missing(step, a, b, x, z)
+
+    def step_of_missing(self, step, a, b, x, z):
+        """Steps of lists that may be missing, and of records that may be missing."""
+        y = self.missing[a % len(self.missing)]
+        records = self.optional[b % len(self.optional)]
+        if step == 36:
+            many = ak.num(x) > b % 3
+            self.missing.append(ak.mask(x, many, valid_when=a % 2 == 0))
+        elif step == 37:
+            self.missing.append([y * 2, y + z, y + y, y > 1, np.maximum(y, 1.5), ak.zeros_like(y)][b % 6])
+        elif step == 38:
+            reduced = REDUCE[b % len(REDUCE)](y, axis=[1, -1][a % 2], **({"mask_identity": True} if a % 3 else {}))
+            self.flat.append(reduced)
+        elif step == 39:
+            self.missing.append([y[:, :2], y[:, 1:], y[y > 1], ak.sort(y), ak.local_index(y), ak.drop_none(y, axis=1)][b % 6])
+        elif step == 40:
+            padded = ak.pad_none(y, b % 4, clip=a % 2 == 0)
+            (self.results if a % 2 == 0 else self.missing).append(padded)
+        elif step == 41:
+            self.flat.append([ak.num(y), ak.firsts(y), ak.is_none(y), ak.count(y, axis=1)][b % 4])
+        elif step == 42:
+            axis = [0, 1, -1, None][a % 4]
+            made = [lambda: ak.fill_none(y, 1, axis=axis), lambda: ak.drop_none(y, axis=axis), lambda: ak.flatten(y, axis=[1, None][a % 2]),
+                    lambda: ak.is_none(y, axis=[1, -1][a % 2])][b % 4]()  # fmt: skip
+            self.results.append(made)
+        elif step == 43:
+            other = self.missing[b % len(self.missing)]
+            made = [lambda: ak.where(ak.num(y) > 1, y, 0), lambda: ak.where(y > 1, y, 2), lambda: ak.mask(y, y > 0),
+                    lambda: ak.concatenate([y, other], axis=1), lambda: ak.concatenate([y, y]), lambda: ak.zip({"x": y, "y": z}),
+                    lambda: ak.combinations(y, 2), lambda: ak.singletons(ak.firsts(y)), lambda: ak.to_packed(y),
+                    lambda: ak.unflatten(ak.flatten(x), ak.num(x)), lambda: ak.values_astype(y, np.float32)][b % 11]()  # fmt: skip
+            self.results.append(made)
+        elif step == 44:
+            made = [lambda: ak.with_field(records, z, "n"), lambda: ak.with_field(records, 1, "new")[["pt", "n"]],
+                    lambda: records[ak.fill_none(records.n > 1, False)], lambda: ak.zip({"pt": records.pt, "n": z})][a % 4]()  # fmt: skip
+            (self.results if a % 4 == 2 else self.optional).append(made)
+        elif step == 45:
+            self.flat.append([records.pt, records.n * 2, ak.fill_none(records.pt, 0)][a % 3])
+
     def filter_events(self, mask):
         self.records = [(x[mask], group) for x, group in self.records]
         self.jagged = [(x[mask], group) for x, group in self.jagged]
@@ -247,11 +335,13 @@ class Interpreter:
         self.flat = [x[mask] for x in self.flat]
         self.flags = []
         self.nested = [x[mask] for x in self.nested]
+        self.missing = [x[mask] for x in self.missing]
+        self.optional = [x[mask] for x in self.optional]
 
     def outputs(self):
         last = [pool[-1][0] for pool in (self.jagged, self.masks)]
         return {"results": self.results[-2:], "last": last, "flat": tuple(self.flat[-2:]), "records": self.records[-1][0],
-                "nested": self.nested[-1]}  # fmt: skip
+                "nested": self.nested[-1], "missing": self.missing[-1], "optional": self.optional[-1]}  # fmt: skip
 
 
 def interpret(program, events):
@@ -281,6 +371,26 @@ def equal(x, y, rtol):
     return np.allclose(x.data, y.data, rtol=max(rtol, 1e-5) if x.dtype == np.float32 and rtol else rtol, atol=0, equal_nan=True)
 
 
+def classes(layout):
+    """The classes of the missing values in a layout, and the lists that it hides there, which ak.where returns."""
+    if layout.is_indexed and not layout.is_option:
+        inner = classes(layout.project())
+        return ["indexed", *inner] if layout.content.is_record else inner
+    if layout.is_record:
+        return ["record"] + [classes(layout.content(i)) for i in range(len(layout.contents))]
+    if layout.is_option:
+        hidden = None
+        if "var" in str(layout.content.form.type) and layout.content.length:
+            hidden = layout.to_ByteMaskedArray(valid_when=True) if type(layout).__name__ != "BitMaskedArray" else layout.to_ByteMaskedArray()
+            hidden = ak.num(ak.Array(hidden.content[: layout.length]), axis=-1).to_list()
+        inner = layout.project()
+        return [type(layout).__name__, getattr(layout, "valid_when", None), hidden, classes(inner)]
+    if layout.is_list:
+        lists = layout.to_ListOffsetArray64(True)
+        return [type(layout).__name__, classes(lists.content[: lists.offsets[-1]])]
+    return None
+
+
 def differences(expected, got, path="", rtol=1e-9):
     """Returns the differences between two trees of arrays."""
     if isinstance(expected, dict):
@@ -298,4 +408,5 @@ def differences(expected, got, path="", rtol=1e-9):
         return [f"{path}: {expected.type}, not {got.type}"]
     if not equal(expected.layout, got.layout, rtol):
         return [f"{path}: {expected.to_list()}\nnot {got.to_list()}"]
-    return []
+    layouts = [classes(x.layout) for x in (expected, got)]
+    return [f"{path}: {layouts[0]}\nnot {layouts[1]}"] if layouts[0] != layouts[1] else []

@@ -2,6 +2,7 @@
 # upsweep/awkward/_fuse/layouts.py: from Awkward's layouts to a plan's columns, and from a plan's outputs to layouts.
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import awkward as ak
@@ -72,15 +73,7 @@ class Buffers:
             else:
                 columns.append(data)
         elif kind is contents.ListOffsetArray and made is None:
-            offsets = node._offsets._data
-            key.append("lists")
-            key.append(offsets.dtype)
-            if node._parameters:
-                key.append(repr(node._parameters))
-            first = self.aliases[len(columns)] = self.seen.setdefault(id(offsets), len(columns))
-            key.append(first)
-            columns.append(offsets)
-            self.walk(node._content, None)
+            self.in_place(node, node._offsets._data)
         elif kind is contents.RecordArray:
             key.append(None if node._fields is None else tuple(node._fields))
             key.append(len(node._contents))
@@ -94,8 +87,10 @@ class Buffers:
                     columns.append(content._data)
                 else:
                     self.walk(content, None)
+        elif kind is contents.ListArray and made is None and _offsets_of(node) is not None:
+            self.in_place(node, _offsets_of(node))
         elif kind in (contents.ListOffsetArray, contents.ListArray):
-            key.append("lists")
+            key.append("packed lists")
             key.append(np.dtype(np.int64))
             if node._parameters:
                 key.append(repr(node._parameters))
@@ -104,6 +99,9 @@ class Buffers:
             self.aliases[len(columns)] = len(columns)
             columns.append(Once(lambda: packed()._offsets._data))
             self.walk(node._content, Once(lambda: _trimmed(packed())))
+        elif kind is contents.IndexedArray and made is None and _is_identity(node):
+            key.append("identity")
+            self.walk(node._content, None)
         elif kind is contents.IndexedArray and node.parameter("__array__") is None:
             key.append("indexed")
             inner = node._content
@@ -126,6 +124,49 @@ class Buffers:
             key.append("foreign")
             key.append(kind)
             key.append(repr(node.form) if kind is not contents.EmptyArray else None)
+
+    def in_place(self, node: Any, offsets: np.ndarray) -> None:
+        """Visits lists whose elements are in order."""
+        key, columns = self.key, self.columns
+        key.append("lists")
+        key.append(offsets.dtype)
+        if node._parameters:
+            key.append(repr(node._parameters))
+        first = self.aliases[len(columns)] = self.seen.setdefault(id(offsets), len(columns))
+        key.append(first)
+        columns.append(offsets)
+        self.walk(node._content, None)
+
+
+# What list_array() and identity() have made: the offsets by the starts' id, and the indices' ids.
+_offsets: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+_identities: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+
+
+def list_array(offsets: np.ndarray, content: Any, parameters: Any) -> contents.ListArray:
+    """Lists in order, of the class that Awkward's result has: its pad_none differs by class."""
+    starts, stops = ak.index.Index64(offsets[:-1]), ak.index.Index64(offsets[1:])
+    _offsets[id(starts._data)] = offsets
+    return contents.ListArray(starts, stops, content, parameters=parameters)
+
+
+def _offsets_of(node: Any) -> np.ndarray | None:
+    found = _offsets.get(id(node._starts._data))
+    if found is None or found.ctypes.data != node._starts._data.ctypes.data or len(found) != node._starts.length + 1:
+        return None
+    return found
+
+
+def identity(content: Any, parameters: Any) -> contents.IndexedArray:
+    """The content, as an array of the class of Awkward's result: its is_none differs by class."""
+    index = ak.index.Index64(np.arange(content.length, dtype=np.int64))
+    _identities[id(index._data)] = index._data
+    return contents.IndexedArray(index, content, parameters=parameters)
+
+
+def _is_identity(node: Any) -> bool:
+    index = node._index._data
+    return _identities.get(id(index)) is index and len(index) == node._content.length
 
 
 def _trimmed(lists: Any) -> Any:
@@ -173,10 +214,13 @@ def lowered_input(low: Any, node: Any, start: int, domain: int, made: bool = Fal
         if node.parameter("__array__") is not None:
             below = _count(node._content)
             return Foreign(f"lists that are a {node.parameter('__array__')}", domain), start + 1 + below
+        made = made or (kind is contents.ListArray and _offsets_of(node) is None)
         offsets = node._offsets.dtype.name if kind is contents.ListOffsetArray and not made else "int64"
         lists = low.input_lists(domain, start, offsets)
-        content, after = lowered_input(low, node._content, start + 1, lists, made or kind is contents.ListArray)
+        content, after = lowered_input(low, node._content, start + 1, lists, made)
         return Lists(lists, content, domain), after
+    if kind is contents.IndexedArray and not made and _is_identity(node):
+        return lowered_input(low, node._content, start, domain)
     if kind is contents.IndexedArray and node.parameter("__array__") is None:
         return lowered_input(low, node._content, start, domain, True)
     if kind is contents.RecordArray:
@@ -263,7 +307,8 @@ class Shape:
         parameters = layout._parameters
         kind = type(array)
         if layout.is_indexed and not layout.is_option:
-            return self.of(low, array, layout._content)
+            content = self.of(low, array, layout._content)
+            return (lambda out: identity(content(out), parameters)) if layout._content.is_record else content
         if kind is Foreign:
             raise Unsupported(array.reason)
         if layout.is_option:
@@ -284,6 +329,8 @@ class Shape:
             return record
         if kind is Lists:
             content, number = self.of(low, array.content, layout._content), low.output_offsets(array.lists)
+            if type(layout) is contents.ListArray:
+                return lambda out: list_array(out[number], content(out), parameters)
             return lambda out: contents.ListOffsetArray(ak.index.Index64(out[number]), content(out), parameters=parameters)
         if kind is Single:
             content = self.of(low, array.content, layout._content)
