@@ -375,10 +375,29 @@ def mistakes_masks(layout: Any, axis: int) -> bool:
     return False
 
 
+def has_axis(layout: Any, axis: int) -> bool:
+    return layout.purelist_depth > axis
+
+
+def of_list_array(layout: Any, axis: int) -> bool:
+    """Whether a ListArray has the elements that this axis counts."""
+    while not layout.is_record and not layout.is_union and hasattr(layout, "_content"):
+        if layout.is_indexed or layout.is_option:  # Awkward projects it, to ListArray
+            return has_axis(layout._content, axis)
+        if layout.is_list:
+            axis -= 1
+            if axis == 0:
+                return type(layout) is ak.contents.ListArray
+        layout = layout._content
+    return False
+
+
 @lowers(ak.pad_none)
 def pad_none(low: Lowering, node: Any, array: Any, target: Any, axis: Any = 1, *, clip: Any = False, **_kwargs: Any) -> Any:
     if isinstance(target, bool) or not isinstance(target, int) or target < 0 or (is_true(clip) and not 1 <= target <= 16):
         raise Unsupported(f"pad_none to {target} elements")
+    if not is_true(clip) and of_list_array(node.args[0].meta._layout, level(array, axis)):
+        raise Unsupported("pad_none of a layout of class ListArray, whose result has no missing values if no list is short")
     if mistakes_masks(node.args[0].meta._layout, level(array, axis)):
         raise Unsupported("pad_none of missing lists by a mask of what is valid, which Awkward confuses")
 

@@ -90,7 +90,7 @@ class Buffers:
         elif kind is contents.ListArray and made is None and _offsets_of(node) is not None:
             self.in_place(node, _offsets_of(node))
         elif kind in (contents.ListOffsetArray, contents.ListArray):
-            key.append("packed lists")
+            key.append(kind)
             key.append(np.dtype(np.int64))
             if node._parameters:
                 key.append(repr(node._parameters))
@@ -101,9 +101,13 @@ class Buffers:
             self.walk(node._content, Once(lambda: _trimmed(packed())))
         elif kind is contents.IndexedArray and made is None and _is_identity(node):
             key.append("identity")
+            if node._parameters:
+                key.append(repr(node._parameters))
             self.walk(node._content, None)
         elif kind is contents.IndexedArray and node.parameter("__array__") is None:
             key.append("indexed")
+            if node._parameters:
+                key.append(repr(node._parameters))
             inner = node._content
             if type(inner) is contents.RecordArray:  # field by field, so that a field that is not read is not made
                 key.append(None if inner._fields is None else tuple(inner._fields))
@@ -116,7 +120,10 @@ class Buffers:
             else:
                 self.walk(inner, Once(lambda: (node if made is None else made()).project()))
         elif node.is_option:
-            key.append("option")
+            key.append(kind)
+            key.append(node._index.dtype if kind is contents.IndexedOptionArray else getattr(node, "_valid_when", None))
+            if node._parameters:
+                key.append(repr(node._parameters))
             there = Once(lambda: _valid_and_content(node if made is None else made()))
             columns.append(Once(lambda: there()[0]))
             self.walk(node._content, Once(lambda: there()[1]))
@@ -128,7 +135,7 @@ class Buffers:
     def in_place(self, node: Any, offsets: np.ndarray) -> None:
         """Visits lists whose elements are in order."""
         key, columns = self.key, self.columns
-        key.append("lists")
+        key.append("lists" if type(node) is contents.ListOffsetArray else "lists in order")
         key.append(offsets.dtype)
         if node._parameters:
             key.append(repr(node._parameters))
@@ -282,6 +289,23 @@ def conforms(array: Any, layout: Any) -> bool:
     return False
 
 
+def classes(layout: Any) -> tuple:
+    """The classes of a layout, as far as Awkward's functions differ by them."""
+    kind = type(layout)
+    if layout.is_record:
+        return kind, tuple(map(classes, layout._contents))
+    if layout.is_union:
+        return (kind,)
+    if layout.is_option:
+        return kind, getattr(layout, "_valid_when", None), classes(layout._content)
+    if layout.is_indexed:
+        inner = classes(layout._content)
+        return (kind, inner) if layout._content.is_record or layout._content.is_list else inner
+    if layout.is_list:
+        return kind, classes(layout._content)
+    return kind, getattr(layout, "dtype", None)
+
+
 class Shape:
     """How to make an Awkward array of a plan's outputs, with the type of `meta`."""
 
@@ -308,7 +332,8 @@ class Shape:
         kind = type(array)
         if layout.is_indexed and not layout.is_option:
             content = self.of(low, array, layout._content)
-            return (lambda out: identity(content(out), parameters)) if layout._content.is_record else content
+            is_seen = layout._content.is_record or layout._content.is_list
+            return (lambda out: identity(content(out), parameters)) if is_seen else content
         if kind is Foreign:
             raise Unsupported(array.reason)
         if layout.is_option:

@@ -64,6 +64,8 @@ class Stage:
         self.shapes: dict[Node, layouts.Shape] = {}  # what the plan computes
         self.calls: list[Node] = []  # what Awkward executes
         self._arithmetic: dict[Node, bool] = {}
+        # The types of the recording hold only if Awkward's results have the recorded classes. Some depend on data.
+        self.refused = next((node.name for node, x in there.items() if _differs(node, x)), None)
         self._lower(order, there)
         self._choose(order, there)
         done = {*self.shapes, *self.calls}
@@ -154,6 +156,8 @@ class Stage:
 
     def run(self, there: dict[Node, Any], buffers: layouts.Buffers, threads: int | None) -> None:
         """Adds what this stage computes to `there`. `buffers` are those of the arrays in `there`."""
+        if self.refused is not None:
+            raise Rerun(f"{self.refused}: the class of the layout depends on data")
         if self.plan is not None:
             columns: list[Any] = [None] * len(buffers.columns)
             for i in self.columns:
@@ -167,6 +171,10 @@ class Stage:
         for node in self.calls:
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
             there[node] = node.function(*args, **kwargs)
+
+
+def _differs(node: Node, x: Any) -> bool:
+    return isinstance(x, ak.Array) and layouts.classes(x._layout) != layouts.classes(node.meta._layout)
 
 
 def _events(lengths: list[int]) -> int:
