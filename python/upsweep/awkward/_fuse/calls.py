@@ -130,6 +130,28 @@ def values_astype(low: Lowering, node: Any, array: Any, to: Any, **_kwargs: Any)
     return over(array)
 
 
+@lowers(ak.nan_to_none)
+def nan_to_none(low: Lowering, node: Any, array: Any, **_kwargs: Any) -> Any:
+    def over(x: Any) -> Any:
+        if isinstance(x, Column):
+            if not x.value.dtype.startswith("f"):
+                return x
+            return low.option(low.invert(low.map("is_nan", x.value)), x, "content")
+        return _inside(low, x, over)
+
+    return over(array)
+
+
+def _without_nan(of: Any) -> Any:
+    """A reduction for which NaN is a missing value."""
+
+    def lower(low: Lowering, node: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
+        kwargs.setdefault("mask_identity", of is not fold)
+        return of(low, node, nan_to_none(low, node, array), *args, **kwargs)
+
+    return lower
+
+
 def _inside(low: Lowering, x: Any, f: Any) -> Any:
     """The array with f(content) at each place where it has content."""
     if isinstance(x, Lists):
@@ -186,20 +208,15 @@ def zip_(low: Lowering, node: Any, arrays: Any, depth_limit: Any = None, *, righ
         domain = low.one_domain(leaves)
         return Record({name: _as_array(low, x, domain) for name, x in zip(names, leaves)}, domain)
 
-    def over(args: list, at: int) -> Any:
-        for x in args:
-            if isinstance(x, Foreign):
-                raise Unsupported(x.reason)
-        if depth_limit == at or all(isinstance(x, Scalar) or depth(x) == 1 for x in args):
-            return record(args)
-        if any(isinstance(x, Option) for x in args):
-            raise Unsupported("zip of missing lists")
-        lists = [x for x in args if isinstance(x, Lists)]
-        if not lists or any(isinstance(x, Single) for x in args):
-            raise Unsupported("zip of regular lists")
-        return Lists(lists[0].lists, over([low.into(x, lists[0].lists) for x in args], at + 1), lists[0].domain)
+    def deepest(args: list) -> int:
+        return max(1 if isinstance(x, Scalar) else depth(x) for x in args)
 
-    return over(parts, 1)
+    whole = deepest(parts)
+
+    def stop(args: list) -> bool:
+        return deepest(args) == 1 or depth_limit == 1 + whole - deepest(args)
+
+    return low.broadcast(parts, record, stop)
 
 
 def _as_array(low: Lowering, x: Any, domain: int) -> Any:
@@ -235,19 +252,18 @@ def with_field(low: Lowering, node: Any, array: Any, what: Any, where: Any = Non
     if what is None:
         raise Unsupported("a field of missing values")
 
+    def stop(args: list) -> bool:
+        return isinstance(args[0], Record)
+
     def over(args: list, name: str) -> Any:
-        record, value = args
-        if isinstance(record, Record):
-            if isinstance(value, Scalar):
-                value = _as_array(low, value, record.domain)
-            if not low.same(record.domain, value.domain):
-                raise Unsupported("a field of another length")
-            return Record({**record.fields, name: value}, record.domain)
-        if isinstance(record, Option) or (isinstance(value, Option) and isinstance(value.content, Lists)):
-            raise Unsupported("a field of missing records")
-        if isinstance(record, Lists):
-            return Lists(record.lists, over([record.content, low.into(value, record.lists)], name), record.domain)
-        raise Unsupported(f"a field of {type(record).__name__}")
+        def leaf(leaves: list) -> Record:
+            if not stop(leaves):
+                raise Unsupported("a field of an array without records")
+            record, value = leaves
+            domain = low.one_domain(leaves)
+            return Record({**record.fields, name: _as_array(low, value, domain)}, domain)
+
+        return low.broadcast(args, leaf, stop)
 
     made = what
     for i in reversed(range(len(path))):
@@ -683,6 +699,33 @@ def nan_to_num(low: Lowering, node: Any, array: Any, copy: Any = True, nan: Any 
     return over(array)
 
 
+@lowers(ak.isclose)
+def isclose(low: Lowering, node: Any, a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False,
+            **_kwargs: Any) -> Any:  # fmt: skip
+    """As NumPy: |a - b| <= atol + rtol * |b|, and infinities of one sign are close."""
+    if not all(type(x) in (int, float) for x in (rtol, atol)):
+        raise Unsupported("isclose with tolerances that are not numbers")
+
+    def leaf(leaves: list) -> Column:
+        x, y = leaves
+        if not isinstance(x, Column) or not isinstance(y, Column):
+            raise Unsupported("isclose of other than numbers")
+
+        def of(function: Any, *args: Any) -> Any:
+            return numbers.of_columns(low, function, list(args))
+
+        if not y.value.dtype.startswith("f"):
+            y = Column(low.convert(y.value, "float64"), y.domain)
+        bound = of(np.add, Scalar(atol), of(np.multiply, Scalar(rtol), of(np.absolute, y)))
+        near = of(np.less_equal, of(np.absolute, of(np.subtract, x, y)), bound)
+        made = of(np.bitwise_or, of(np.bitwise_and, near, of(np.isfinite, y)), of(np.equal, x, y))
+        if is_true(equal_nan):
+            made = of(np.bitwise_or, made, of(np.bitwise_and, of(np.isnan, x), of(np.isnan, y)))
+        return made
+
+    return low.broadcast([a, b], leaf)
+
+
 # ------------------------------------------------------------------------------------------------------------ callbacks
 
 
@@ -748,7 +791,7 @@ def _with_identity(low: Lowering, made: Val, lists: int, domain: int, mask_ident
     return low.option(_nonempty(low, lists), column) if is_true(mask_identity) else column
 
 
-_NAMES = {ak.sum: "sum", ak.prod: "product", ak.any: "any", ak.all: "all"}
+_NAMES = {ak.sum: "sum", ak.prod: "product", ak.any: "any", ak.all: "all", ak.nansum: "sum", ak.nanprod: "product"}
 
 
 @lowers(ak.sum, ak.prod, ak.any, ak.all)
@@ -784,7 +827,7 @@ def extremum(low: Lowering, node: Any, array: Any, axis: Any = None, *, keepdims
              mask_identity: Any = True, **_kwargs: Any) -> Any:  # fmt: skip
     if initial is not None:
         raise Unsupported("an initial value")
-    name = "minimum" if node.function is ak.min else "maximum"
+    name = "minimum" if node.function in (ak.min, ak.nanmin) else "maximum"
 
     def of(value: Val, lists: int, _origin: int, domain: int) -> Any:
         if value.dtype == "bool":
@@ -841,7 +884,7 @@ def variance(low: Lowering, node: Any, x: Any, weight: Any = None, ddof: Any = 0
         center = low.map("divide", _reduce(low, "sum", value, lists), count)
         distance = low.map("subtract", value, low.take(center, low.parents(lists)))
         made = low.map("divide", _reduce(low, "sum", low.map("multiply", distance, distance), lists), count)
-        if node.function is ak.std:
+        if node.function in (ak.std, ak.nanstd):
             made = low.map("sqrt", made)
         return _with_identity(low, made, lists, domain, mask_identity)
 
@@ -861,6 +904,18 @@ def range_of_values(low: Lowering, node: Any, array: Any, axis: Any = None, *, k
         return _with_identity(low, made, lists, domain, True)
 
     return _reduced(low, array, axis, keepdims, of)
+
+
+for _function, _of in {
+    ak.nansum: fold,
+    ak.nanprod: fold,
+    ak.nanmin: extremum,
+    ak.nanmax: extremum,
+    ak.nanmean: mean,
+    ak.nanvar: variance,
+    ak.nanstd: variance,
+}.items():
+    CALLS[_function] = _without_nan(_of)
 
 
 # -------------------------------------------------------------------------------------------------------------- sorting
