@@ -47,7 +47,7 @@ class Buffers:
         self.columns: list[Any] = []
         self.key: list[Any] = []
         self.lengths: list[int] = []  # of the outermost arrays
-        self.seen: dict[int, int] = {}  # offsets by their id
+        self.seen: dict[Any, int] = {}  # offsets by their id, those of regular lists by size and length
         # For each buffer of offsets the first one that is the same array: the same lists.
         self.aliases: dict[int, int] = {}
 
@@ -68,12 +68,27 @@ class Buffers:
                 key.append(repr(node._parameters))
             if data.ndim != 1:
                 key.append(data.shape[1:])
+                if type(data) is np.ndarray:
+                    self.walk(node.to_RegularArray(), made and Once(lambda: made().to_RegularArray()))
             elif made is not None:
                 columns.append(Once(lambda: made()._data))
             else:
                 columns.append(data)
         elif kind is contents.ListOffsetArray and made is None:
             self.in_place(node, node._offsets._data)
+        elif kind is contents.RegularArray and node._size > 0 and node.parameter("__array__") is None:
+            key.append("regular")
+            key.append(node._size)
+            if node._parameters:
+                key.append(repr(node._parameters))
+            whole = made or Once(lambda: node)
+            if node._size > 1:
+                where = len(columns)
+                same = None if made is not None else (node._size, node._length)
+                first = self.aliases[where] = self.seen.setdefault(same, where) if same else where
+                key.append(first)
+                columns.append(Once(lambda: np.arange(whole()._length + 1, dtype=np.int64) * node._size))
+            self.walk(node._content, made and Once(lambda: made()._content))
         elif kind is contents.RecordArray:
             key.append(None if node._fields is None else tuple(node._fields))
             key.append(len(node._contents))
@@ -213,6 +228,8 @@ def lowered_input(low: Any, node: Any, start: int, domain: int, made: bool = Fal
     if kind is contents.NumpyArray:
         dtype = node._data.dtype
         if node._data.ndim != 1:
+            if type(node._data) is np.ndarray:
+                return lowered_input(low, node.to_RegularArray(), start, domain, made)
             return Foreign(f"an array of {node._data.ndim} dimensions", domain), start
         if dtype.name not in TYPES or not dtype.isnative or node.parameter("__array__") is not None:
             return Foreign(f"numbers of type {dtype}", domain), start + 1
@@ -224,6 +241,14 @@ def lowered_input(low: Any, node: Any, start: int, domain: int, made: bool = Fal
         made = made or (kind is contents.ListArray and _offsets_of(node) is None)
         offsets = node._offsets.dtype.name if kind is contents.ListOffsetArray and not made else "int64"
         lists = low.input_lists(domain, start, offsets)
+        content, after = lowered_input(low, node._content, start + 1, lists, made)
+        return Lists(lists, content, domain), after
+    if kind is contents.RegularArray and node._size > 0 and node.parameter("__array__") is None:
+        if node._size == 1:
+            content, after = lowered_input(low, node._content, start, domain, made)
+            return Single(content), after
+        lists = low.input_lists(domain, start, "int64")
+        low.sizes[lists] = node._size
         content, after = lowered_input(low, node._content, start + 1, lists, made)
         return Lists(lists, content, domain), after
     if kind is contents.IndexedArray and not made and _is_identity(node):
@@ -252,40 +277,42 @@ def _count(node: Any) -> int:
 # -------------------------------------------------------------------------------------------------------------- outputs
 
 
-def conforms(array: Any, layout: Any) -> bool:
+def conforms(low: Any, array: Any, layout: Any) -> bool:
     """Whether a lowered array has the type of Awkward's layout."""
     if layout.is_indexed and not layout.is_option:
-        return layout.parameter("__array__") is None and conforms(array, layout._content)
+        return layout.parameter("__array__") is None and conforms(low, array, layout._content)
+    if layout.is_numpy and layout._data.ndim > 1:
+        return conforms(low, array, layout.to_RegularArray())
     kind = type(array)
     if kind is Foreign:
         return True
     if layout.is_option:
         if kind is not Option:
-            return type(layout) is contents.UnmaskedArray and conforms(array, layout._content)
-        return conforms(array.content, layout._content)
+            return type(layout) is contents.UnmaskedArray and conforms(low, array, layout._content)
+        return conforms(low, array.content, layout._content)
     if kind is Column:
-        return layout.is_numpy and layout._data.ndim == 1 and layout.dtype.name == array.value.dtype
+        return layout.is_numpy and layout.dtype.name == array.value.dtype
     if kind is Record:
         return (
             layout.is_record
             and list(array.fields) == layout.fields
-            and all(conforms(x, content) for x, content in zip(array.fields.values(), layout._contents))
+            and all(conforms(low, x, content) for x, content in zip(array.fields.values(), layout._contents))
         )
     if kind is Lists:
         return (
             layout.is_list
-            and not layout.is_regular
+            and (not layout.is_regular or low.sizes.get(array.lists) == layout._size)
             and layout.parameter("__array__") is None
-            and conforms(array.content, layout._content)
+            and conforms(low, array.content, layout._content)
         )
     if kind is Single:
         if not layout.is_list or (layout.is_regular and layout._size != 1):
             return False
         array.regular = layout.is_regular
-        return conforms(array.content, layout._content)
+        return conforms(low, array.content, layout._content)
     if kind is Fixed:
         is_fixed = layout.is_list and layout.is_regular and layout._size == len(array.contents)
-        return is_fixed and all(conforms(x, layout._content) for x in array.contents)
+        return is_fixed and all(conforms(low, x, layout._content) for x in array.contents)
     return False
 
 
@@ -338,6 +365,9 @@ class Shape:
             raise Unsupported(array.reason)
         if layout.is_option:
             return self.option(low, array, layout)
+        if layout.is_numpy and layout._data.ndim > 1:
+            made = self.of(low, array, layout.to_RegularArray())
+            return lambda out: contents.NumpyArray(made(out).to_backend_array(), parameters=parameters)
         if kind is Column:
             number = low.output(array.value, array.domain)
             return lambda out: contents.NumpyArray(out[number], parameters=parameters)
@@ -353,7 +383,10 @@ class Shape:
 
             return record
         if kind is Lists:
-            content, number = self.of(low, array.content, layout._content), low.output_offsets(array.lists)
+            content = self.of(low, array.content, layout._content)
+            if layout.is_regular:
+                return lambda out: contents.RegularArray(content(out), layout._size, parameters=parameters)
+            number = low.output_offsets(array.lists)
             if type(layout) is contents.ListArray:
                 return lambda out: list_array(out[number], content(out), parameters)
             return lambda out: contents.ListOffsetArray(ak.index.Index64(out[number]), content(out), parameters=parameters)

@@ -29,6 +29,10 @@ class Lowering:
         self.aliases = aliases  # buffers of offsets: the first one that is the same array
         self.list_parents: dict[int, int] = {}
         self.vals: dict[int, Val] = {}
+        self.offsets: set[int] = set()  # the buffers that are offsets
+        # Awkward refuses some subscripts of lists of lists if offsets do not begin at 0.
+        self.needs_offsets_from_0 = False
+        self.sizes: dict[int, int] = {}  # of regular lists, which are broadcast as NumPy broadcasts
         self.lists_of_counts: dict[int, int] = {}
         self.parameters: list[tuple[Any, str]] = []  # (node, type)
         self.parameter_of: dict[tuple, int] = {}
@@ -162,6 +166,7 @@ class Lowering:
     # ---- arrays
 
     def input_lists(self, domain: int, number: int, offsets: str) -> int:
+        self.offsets.add(number)
         first = self.aliases.get(number, number)
         if self.list_parents.setdefault(first, domain) != domain:
             first = number
@@ -189,6 +194,8 @@ class Lowering:
             if index.op == "positions" and index.domain == x.domain:
                 return x
             gathered = self.builder.gather(x.lists, index.handle)
+            if x.lists in self.sizes:
+                self.sizes[gathered] = self.sizes[x.lists]
             return Lists(gathered, self.moved(x.content, self.source(gathered, 0, index.chooses)), index.domain)
         if isinstance(x, Fixed):
             return Fixed([self.moved(y, index) for y in x.contents])
@@ -259,7 +266,12 @@ class Lowering:
             if not all(x.regular for x in singles):
                 args = [self.as_lists(x) if isinstance(x, Single) and not x.regular else x for x in args]
                 lists = [x for x in args if isinstance(x, Lists)]
-            chosen = lists[0].lists
+            variable = [x for x in lists if x.lists not in self.sizes]
+            if not variable and any(isinstance(x, Column | Record) for x in args):  # as NumPy broadcasts: from the right
+                raise Unsupported("regular lists with an array that has no lists")
+            if not variable and len({self.sizes[x.lists] for x in lists}) > 1:
+                raise Unsupported("regular lists of different lengths")
+            chosen = (variable or lists)[0].lists
             return self.lists(chosen, self.broadcast([self.into(x, chosen) for x in args], leaf, stop))
         if singles and any(isinstance(x, Column | Record) for x in args):
             # As NumPy broadcasts: from the right.
@@ -345,6 +357,7 @@ class Lowering:
             raise Unsupported("a subscript of other lists")
         index = where.content
         if isinstance(index, Lists):
+            self.needs_offsets_from_0 = True
             if where.lists != x.lists:
                 index = self.moved(index, self.positions(x.lists))
                 self.check(self.map("equal", self.counts(where.lists), self.counts(x.lists)), "a subscript of other lists")

@@ -105,7 +105,7 @@ class Stage:
         if node.kind == "scalar":
             raise Unsupported("an operation of numbers that depend on arrays")
         made = calls.lowered(low, node, replaced(list(node.args), value), replaced(node.kwargs, value))
-        if isinstance(node.meta, ak.Array) and (not isinstance(made, ARRAYS) or not layouts.conforms(made, node.meta._layout)):
+        if isinstance(node.meta, ak.Array) and (not isinstance(made, ARRAYS) or not layouts.conforms(low, made, node.meta._layout)):
             raise Unsupported("a result of a type that plans do not have")
         return made
 
@@ -162,6 +162,8 @@ class Stage:
             columns: list[Any] = [None] * len(buffers.columns)
             for i in self.columns:
                 columns[i] = _array(buffers.columns[i])
+            if self.low.needs_offsets_from_0 and any(_begins_late(columns[i]) for i in self.low.offsets):
+                raise Rerun("a subscript of lists of lists whose offsets do not begin at 0")
             parameters = [(_parameter(there[node], dtype), dtype) for node, dtype in self.low.parameters]
             made = self.plan.run(columns, parameters, buffers.lengths[self.events], threads)
             if isinstance(made, tuple):
@@ -171,6 +173,10 @@ class Stage:
         for node in self.calls:
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
             there[node] = node.function(*args, **kwargs)
+
+
+def _begins_late(offsets: np.ndarray | None) -> bool:
+    return offsets is not None and len(offsets) > 0 and offsets[0] != 0
 
 
 def _differs(node: Node, x: Any) -> bool:
