@@ -98,6 +98,9 @@ def made_events(count, seed=0):
             with_missing(random, contents.RecordArray([numbers(random, count), numbers(random, count)], ["pt", "n"]))
         ),
         "number": ak.Array(numbers(random, count)),
+        "regular": ak.Array(contents.RegularArray(numbers(random, 3 * count), 3, count)),
+        "regular1": ak.Array(contents.RegularArray(numbers(random, count), 1, count)),
+        "numpy": ak.Array(random.normal(0, 5, (count, 3))),
     }
 
 
@@ -140,7 +143,7 @@ UNARY = [np.sin, np.cos, np.abs, lambda x: np.sqrt(np.abs(x)), lambda x: np.exp(
          lambda x: x + np.float32(0.5), lambda x: x // 2, lambda x: x % 3, np.arcsinh, ak.nan_to_num]  # fmt: skip
 COMPARE = [np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal]
 REDUCE = [ak.sum, ak.min, ak.max, ak.count, ak.mean, ak.any, ak.all, ak.argmin, ak.argmax, ak.count_nonzero, ak.prod]
-STEPS = 46
+STEPS = 53
 
 
 class Interpreter:
@@ -154,6 +157,7 @@ class Interpreter:
         self.flat = [events["met"].pt, events["met"].phi, events["id"], events["opt"]]
         self.flags = []
         self.nested = [events["nested"]]
+        self.regular = [(events["regular"], 3), (events["regular1"], 1), (events["numpy"], 3)]  # (numbers, length of the lists)
         self.missing = [events["missing"], events["missing2"]]
         self.optional = [events["optmet"]]  # records with "pt" and "n"
         self.flat.append(events["number"])
@@ -287,7 +291,7 @@ class Interpreter:
                 [kept[:, 0], kept[:, -1], ak.singletons(ak.firsts(x)), x - ak.max(x, axis=1, keepdims=True)][b % 4]
             )
 
-        elif step < 46:
+        elif step < 53:
             self.step_of_missing(step, a, b, x, z)
 
     def step_of_missing(self, step, a, b, x, z):
@@ -305,8 +309,8 @@ class Interpreter:
         elif step == 39:
             self.missing.append([y[:, :2], y[:, 1:], y[y > 1], ak.sort(y), ak.local_index(y), ak.drop_none(y, axis=1)][b % 6])
         elif step == 40:
-            padded = ak.pad_none(y, b % 4, clip=a % 2 == 0)
-            (self.results if a % 2 == 0 else self.missing).append(padded)
+            # Without clip=True, Awkward reads memory beyond an array if all lists are missing.
+            self.results.append(ak.pad_none(y, b % 4, clip=True))
         elif step == 41:
             self.flat.append([ak.num(y), ak.firsts(y), ak.is_none(y), ak.count(y, axis=1)][b % 4])
         elif step == 42:
@@ -328,6 +332,35 @@ class Interpreter:
         elif step == 45:
             self.flat.append([records.pt, records.n * 2, ak.fill_none(records.pt, 0)][a % 3])
 
+        elif step == 46:
+            x, size = self.regular[a % len(self.regular)]
+            y, other = self.regular[b % len(self.regular)]
+            made = [x * 2, x + y, x > 1, ak.values_astype(x, np.float32), np.maximum(x, y), ak.sort(x, axis=1)][b % 6]
+            self.regular.append((made, max(size, other) if b % 6 in (1, 4) else size))
+        elif step == 47:
+            x, _ = self.regular[a % len(self.regular)]
+            self.flat.append(REDUCE[b % len(REDUCE)](x, axis=1) if a % 2 else x[:, b % 2 - 1])
+        elif step == 48:
+            x, size = self.regular[a % len(self.regular)]
+            made = [lambda: x[ak.argmax(x, axis=1, keepdims=True)], lambda: ak.combinations(x, 2), lambda: ak.flatten(x),
+                    lambda: ak.zip({"x": x, "y": x}), lambda: ak.num(x), lambda: ak.where(x > 0, x, 0), lambda: x[:, :2],
+                    lambda: ak.mask(x, x > 0), lambda: ak.firsts(x)]  # fmt: skip
+            self.results.append(made[b % len(made)]())
+        elif step == 49:
+            other, _ = self.jagged[b % len(self.jagged)]
+            pairs = x[:, :, np.newaxis] - other[:, np.newaxis]
+            self.results.append([pairs, ak.sum(pairs, axis=2), x[:, np.newaxis] * 2, z[:, np.newaxis] * x][a % 4])
+        elif step == 50:
+            nan = [ak.nansum, ak.nanmin, ak.nanmax, ak.nanmean, ak.nanstd, ak.nanprod][b % 6]
+            self.flat.append(nan(x, axis=1)) if a % 2 else self.jagged.append((ak.isclose(x, x * 1.5, atol=b / 4), self.new_group()))
+        elif step == 51:
+            number = [ak.sum, ak.max, ak.any, ak.count, ak.mean, ak.min, ak.all][b % 7](x, axis=None)
+            self.results.append((number, x * 2))
+        elif step == 52:
+            nested = self.nested[a % len(self.nested)]
+            many = ak.mask(nested, ak.num(nested, axis=2) > 1 if b % 2 else nested > 0)
+            self.results.append([many, ak.sum(many, axis=2), ak.fill_none(many, 0, axis=[0, 1, 2, -1][b % 4])][a % 3])
+
     def filter_events(self, mask):
         self.records = [(x[mask], group) for x, group in self.records]
         self.jagged = [(x[mask], group) for x, group in self.jagged]
@@ -335,6 +368,7 @@ class Interpreter:
         self.flat = [x[mask] for x in self.flat]
         self.flags = []
         self.nested = [x[mask] for x in self.nested]
+        self.regular = [(x[mask], size) for x, size in self.regular]
         self.missing = [x[mask] for x in self.missing]
         self.optional = [x[mask] for x in self.optional]
 
@@ -365,29 +399,29 @@ def equal(x, y, rtol):
         x, y = (z.to_ListOffsetArray64(True) for z in (x, y))
         return np.array_equal(x.offsets.data, y.offsets.data) and equal(*(z.content[: z.offsets[-1]] for z in (x, y)), rtol)
     if x.is_union:
-        return x.to_list() == y.to_list()
+        return repr(x.to_list()) == repr(y.to_list())  # NaN is not equal to itself
     if x.dtype.kind in "biu":
         return np.array_equal(x.data, y.data)
     return np.allclose(x.data, y.data, rtol=max(rtol, 1e-5) if x.dtype == np.float32 and rtol else rtol, atol=0, equal_nan=True)
 
 
 def classes(layout):
-    """The classes of the missing values in a layout, and the lists that it hides there, which ak.where returns."""
-    if layout.is_indexed and not layout.is_option:
-        inner = classes(layout.project())
-        return ["indexed", *inner] if layout.content.is_record else inner
+    """The classes of a layout as far as Awkward's functions differ by them, and the lengths of lists that it hides."""
+    kind = type(layout).__name__
     if layout.is_record:
-        return ["record"] + [classes(layout.content(i)) for i in range(len(layout.contents))]
+        return [kind, *(classes(layout.content(i)) for i in range(len(layout.contents)))]
     if layout.is_option:
         hidden = None
         if "var" in str(layout.content.form.type) and layout.content.length:
-            hidden = layout.to_ByteMaskedArray(valid_when=True) if type(layout).__name__ != "BitMaskedArray" else layout.to_ByteMaskedArray()
-            hidden = ak.num(ak.Array(hidden.content[: layout.length]), axis=-1).to_list()
-        inner = layout.project()
-        return [type(layout).__name__, getattr(layout, "valid_when", None), hidden, classes(inner)]
+            masked = layout.to_ByteMaskedArray(*[] if kind == "BitMaskedArray" else [True])
+            hidden = ak.num(ak.Array(masked.content[: layout.length]), axis=-1).to_list()
+        return [kind, getattr(layout, "valid_when", None), hidden, classes(layout.project())]
+    if layout.is_indexed:
+        seen = layout.content.is_record or layout.content.is_list
+        return [kind, classes(layout.content)] if seen else classes(layout.content)
     if layout.is_list:
         lists = layout.to_ListOffsetArray64(True)
-        return [type(layout).__name__, classes(lists.content[: lists.offsets[-1]])]
+        return [kind, classes(lists.content[: lists.offsets[-1]])]
     return None
 
 
