@@ -352,7 +352,9 @@ class Interpreter:
             self.results.append([pairs, ak.sum(pairs, axis=2), x[:, np.newaxis] * 2, z[:, np.newaxis] * x][a % 4])
         elif step == 50:
             nan = [ak.nansum, ak.nanmin, ak.nanmax, ak.nanmean, ak.nanstd, ak.nanprod][b % 6]
-            self.flat.append(nan(x, axis=1)) if a % 2 else self.jagged.append((ak.isclose(x, x * 1.5, atol=b / 4), self.new_group()))
+            self.flat.append(nan(x, axis=1)) if a % 2 else self.jagged.append(
+                (ak.isclose(x, x * 1.5, atol=b / 4), self.new_group())
+            )
         elif step == 51:
             number = [ak.sum, ak.max, ak.any, ak.count, ak.mean, ak.min, ak.all][b % 7](x, axis=None)
             self.results.append((number, x * 2))

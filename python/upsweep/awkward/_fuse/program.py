@@ -105,7 +105,9 @@ class Stage:
         if node.kind == "scalar":
             raise Unsupported("an operation of numbers that depend on arrays")
         made = calls.lowered(low, node, replaced(list(node.args), value), replaced(node.kwargs, value))
-        if isinstance(node.meta, ak.Array) and (not isinstance(made, ARRAYS) or not layouts.conforms(low, made, node.meta._layout)):
+        if isinstance(node.meta, ak.Array) and (
+            not isinstance(made, ARRAYS) or not layouts.conforms(low, made, node.meta._layout)
+        ):
             raise Unsupported("a result of a type that plans do not have")
         return made
 
