@@ -173,10 +173,14 @@ def list_array(offsets: np.ndarray, content: Any, parameters: Any) -> contents.L
 
 
 def _offsets_of(node: Any) -> np.ndarray | None:
-    found = _offsets.get(id(node._starts._data))
-    if found is None or found.ctypes.data != node._starts._data.ctypes.data or len(found) != node._starts.length + 1:
+    """The offsets of what list_array() has made, as far as the lists are still those."""
+    starts, stops = node._starts._data, node._stops._data
+    found = _offsets.get(id(starts))
+    if found is None or len(found) != len(starts) + 1 or len(found) != len(stops) + 1:
         return None
-    return found
+    first = found.ctypes.data
+    same = (starts.ctypes.data, stops.ctypes.data) == (first, first + found.itemsize) and starts.strides == stops.strides
+    return found if same and starts.strides == found.strides else None
 
 
 def identity(content: Any, parameters: Any) -> contents.IndexedArray:
