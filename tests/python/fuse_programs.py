@@ -157,7 +157,8 @@ class Interpreter:
         self.flat = [events["met"].pt, events["met"].phi, events["id"], events["opt"]]
         self.flags = []
         self.nested = [events["nested"]]
-        self.regular = [(events["regular"], 3), (events["regular1"], 1), (events["numpy"], 3)]  # (numbers, length of the lists)
+        # (numbers, length of the lists)
+        self.regular = [(events["regular"], 3), (events["regular1"], 1), (events["numpy"], 3)]
         self.missing = [events["missing"], events["missing2"]]
         self.optional = [events["optmet"]]  # records with "pt" and "n"
         self.flat.append(events["number"])
@@ -323,11 +324,13 @@ class Interpreter:
             made = [lambda: ak.where(ak.num(y) > 1, y, 0), lambda: ak.where(y > 1, y, 2), lambda: ak.mask(y, y > 0),
                     lambda: ak.concatenate([y, other], axis=1), lambda: ak.concatenate([y, y]), lambda: ak.zip({"x": y, "y": z}),
                     lambda: ak.combinations(y, 2), lambda: ak.singletons(ak.firsts(y)), lambda: ak.to_packed(y),
-                    lambda: ak.unflatten(ak.flatten(x), ak.num(x)), lambda: ak.values_astype(y, np.float32)][b % 11]()  # fmt: skip
+                    lambda: ak.unflatten(ak.flatten(x), ak.num(x)), lambda: ak.values_astype(y,
+                    np.float32)][b % 11]()  # fmt: skip
             self.results.append(made)
         elif step == 44:
             made = [lambda: ak.with_field(records, z, "n"), lambda: ak.with_field(records, 1, "new")[["pt", "n"]],
-                    lambda: records[ak.fill_none(records.n > 1, False)], lambda: ak.zip({"pt": records.pt, "n": z})][a % 4]()  # fmt: skip
+                    lambda: records[ak.fill_none(records.n > 1, False)],
+                    lambda: ak.zip({"pt": records.pt, "n": z})][a % 4]()  # fmt: skip
             (self.results if a % 4 == 2 else self.optional).append(made)
         elif step == 45:
             self.flat.append([records.pt, records.n * 2, ak.fill_none(records.pt, 0)][a % 3])

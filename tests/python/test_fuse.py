@@ -830,7 +830,8 @@ def test_not_a_number_as_a_missing_value(fuse):
         made = [ak.nan_to_none(jets.w * 2), ak.nan_to_none(jets), ak.nan_to_none(opt * 2)]
         for function in functions:
             made += [function(jets.w * 2, axis=1), function(jets.n, axis=-1), function(x, axis=1), function(jets.w, axis=1, keepdims=True),
-                     function(jets.w, axis=1, mask_identity=True), function(jets.w, axis=1, mask_identity=False)]  # fmt: skip
+                     function(jets.w, axis=1, mask_identity=True), function(jets.w, axis=1,
+                     mask_identity=False)]  # fmt: skip
         return made
 
     fused = check(fuse, analysis, events["jets"], events["optlist"], events["opt"])
@@ -864,7 +865,8 @@ def test_selections_as_users_write_them(fuse):
         return [jets[both].pt * 2, pairs.j.pt * pairs.m.eta, triples.c * triples.a.pt, jets[best].eta * 2, jets[best], jets[nearest].n,
                 ak.unflatten(ak.flatten(jets.pt) * 2, ak.num(jets)), ak.unflatten(ak.flatten(jets.pt * 2), ak.num(jets.eta)),
                 ak.where(jets.pt > 20, jets, jets).eta, ak.mask(nested * 2, nested > 0), ak.sum(ak.mask(nested, ak.num(nested, axis=2) > 1), axis=2),
-                ak.fill_none(missing * 2, 0, axis=1), ak.fill_none(missing, 1.5, axis=-1), ak.fill_none(missing * 2, 0, axis=None)]  # fmt: skip
+                ak.fill_none(missing * 2, 0, axis=1), ak.fill_none(missing, 1.5, axis=-1),
+                ak.fill_none(missing * 2, 0, axis=None)]  # fmt: skip
 
     fused = check(fuse, analysis, events["jets"], events["muons"], events["nested"], events["optlist"])
     assert not any(stage.calls for stage in stages_of(fused))

@@ -47,7 +47,7 @@ class Buffers:
         self.columns: list[Any] = []
         self.key: list[Any] = []
         self.lengths: list[int] = []  # of the outermost arrays
-        self.seen: dict[Any, int] = {}  # offsets by their id, those of regular lists by size and length
+        self.seen: dict[Any, int] = {}  # offsets by their id, or by size and length
         # For each buffer of offsets the first one that is the same array: the same lists.
         self.aliases: dict[int, int] = {}
 
@@ -160,7 +160,7 @@ class Buffers:
         self.walk(node._content, None)
 
 
-# What list_array() and identity() have made: the offsets by the starts' id, and the indices' ids.
+# Buffers that list_array() and identity() have made: offsets by the id of the starts, and indices by their id.
 _offsets: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 _identities: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 

@@ -267,7 +267,8 @@ class Lowering:
                 args = [self.as_lists(x) if isinstance(x, Single) and not x.regular else x for x in args]
                 lists = [x for x in args if isinstance(x, Lists)]
             variable = [x for x in lists if x.lists not in self.sizes]
-            if not variable and any(isinstance(x, Column | Record) for x in args):  # as NumPy broadcasts: from the right
+            if not variable and any(isinstance(x, Column | Record) for x in args):
+                # As NumPy broadcasts: from the right.
                 raise Unsupported("regular lists with an array that has no lists")
             if not variable and len({self.sizes[x.lists] for x in lists}) > 1:
                 raise Unsupported("regular lists of different lengths")
