@@ -775,6 +775,7 @@ def test_regular_lists(fuse):
         arguments = [x[part] for x in (three, one, block, events["jets"], events["met"].pt)]
         assert not differences(analysis(*arguments), fused(*arguments))
     # Plans lack these, or Awkward refuses them.
+    check(fuse, lambda x: ak.fill_none(ak.mask(x, x > 0), 0) + ak.fill_none(x * 2, 0), block)
     check(fuse, lambda x: x[:, 1:] * 2, three)
     check(fuse, lambda x: ak.combinations(x * 2, 2), three)
     check(fuse, lambda x, y: x + y, three, events["met"].pt, reason="no call for which")

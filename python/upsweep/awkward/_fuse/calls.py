@@ -601,6 +601,8 @@ def fill_none(low: Lowering, node: Any, array: Any, value: Any, axis: Any = -1, 
     def over(x: Any, axis: int | None, layout: Any) -> Any:
         while layout.is_indexed and not layout.is_option:
             layout = layout._content
+        if layout.is_numpy:
+            layout = layout.to_RegularArray()
         if isinstance(x, Option) and (axis is None or axis == 0):
             if not isinstance(x.content, Column):
                 raise Unsupported(f"fill_none of {type(x.content).__name__}")
