@@ -774,15 +774,19 @@ def test_regular_lists(fuse):
     for part in (slice(0, 20), slice(20, 60), slice(5, 5)):
         arguments = [x[part] for x in (three, one, block, events["jets"], events["met"].pt)]
         assert not differences(analysis(*arguments), fused(*arguments))
+    fused = check(fuse, lambda x: (x[:, 1:] * 2, ak.combinations(x * 2, 2), x[:, 1:] + x[:, :2]), three)
+    assert not any(stage.calls for stage in stages_of(fused))
     # Plans lack these, or Awkward refuses them.
+    check(fuse, lambda x, y: (x[:, 1:] + y, y * 2), three, events["met"].pt, reason="cannot broadcast")
+    check(fuse, lambda x: (x[:, 2:] + x, x[:, 3:] * 2), three)
+    check(fuse, lambda x, y, z: (x, y * 2 + y, z * 2), three[:20], three, events["met"].pt)
     check(fuse, lambda x: ak.fill_none(ak.mask(x, x > 0), 0) + ak.fill_none(x * 2, 0), block)
-    check(fuse, lambda x: x[:, 1:] * 2, three)
-    check(fuse, lambda x: ak.combinations(x * 2, 2), three)
     check(fuse, lambda x, y: x + y, three, events["met"].pt, reason="no call for which")
     check(fuse, lambda x, y: x + y, three, ak.Array(regular(2)), reason="cannot broadcast")
     check(fuse, lambda x, y: (x + y, y * 2), three, events["jets"].pt, reason="lists of different lengths")
     lists = ak.Array(fuse_programs.lists(np.full(60, 3), contents.NumpyArray(np.arange(180))))
-    check(fuse, lambda x, y, z: (x + y, y + x + z, x + y + one_of(z)), three, lists, events["met"].pt)
+    fused = check(fuse, lambda x, y, z: (x + y, y + x + z, x + y + z, x + y + one_of(z)), three, lists, events["met"].pt)
+    assert not any(stage.calls for stage in stages_of(fused))
     indexed = ak.Array(contents.IndexedArray(ak.index.Index64(np.arange(59, -1, -1)), regular(3)))
     check(fuse, lambda x: (x * 2, ak.sum(x, axis=1)), indexed)
     nested = ak.Array(fuse_programs.lists(np.array([10, 0, 50]), regular(3)))

@@ -303,12 +303,11 @@ def conforms(low: Any, array: Any, layout: Any) -> bool:
             and all(conforms(low, x, content) for x, content in zip(array.fields.values(), layout._contents))
         )
     if kind is Lists:
-        return (
-            layout.is_list
-            and (not layout.is_regular or low.sizes.get(array.lists) == layout._size)
-            and layout.parameter("__array__") is None
-            and conforms(low, array.content, layout._content)
-        )
+        if layout.is_list and layout.is_regular:
+            if not isinstance(layout._size, int) or layout._size < 2:
+                return False
+            low.sizes[array.lists] = layout._size  # Awkward's type says it
+        return layout.is_list and layout.parameter("__array__") is None and conforms(low, array.content, layout._content)
     if kind is Single:
         if not layout.is_list or (layout.is_regular and layout._size != 1):
             return False
