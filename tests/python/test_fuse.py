@@ -778,7 +778,7 @@ def test_regular_lists(fuse):
     assert not any(stage.calls for stage in stages_of(fused))
     # Plans lack these, or Awkward refuses them.
     check(fuse, lambda x, y: (x[:, 1:] + y, y * 2), three, events["met"].pt, reason="cannot broadcast")
-    check(fuse, lambda x: (x[:, 2:] + x, x[:, 3:] * 2), three)
+    check(fuse, lambda x, y: (x[:, 2:] + x, x[:, 3:] * 2, x[:, 2:] * y), three, events["jets"].pt)
     check(fuse, lambda x, y, z: (x, y * 2 + y, z * 2), three[:20], three, events["met"].pt)
     check(fuse, lambda x: ak.fill_none(ak.mask(x, x > 0), 0) + ak.fill_none(x * 2, 0), block)
     check(fuse, lambda x, y: x + y, three, events["met"].pt, reason="no call for which")
