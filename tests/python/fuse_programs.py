@@ -430,6 +430,15 @@ def classes(layout):
     return None
 
 
+def is_valid(tree):
+    """Whether all arrays of a tree are valid. Some that Awkward's pad_none returns are not."""
+    if isinstance(tree, dict):
+        return all(map(is_valid, tree.values()))
+    if isinstance(tree, list | tuple):
+        return all(map(is_valid, tree))
+    return not isinstance(tree, ak.Array) or ak.is_valid(tree)
+
+
 def differences(expected, got, path="", rtol=1e-9):
     """Returns the differences between two trees of arrays."""
     if isinstance(expected, dict):

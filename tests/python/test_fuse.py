@@ -152,6 +152,13 @@ def test_adl_queries_of_a_part_of_the_events(query, fuse):
 
 PROGRAMS = int(os.environ.get("UPSWEEP_FUSE_PROGRAMS", "40"))
 PER_TEST = 20
+REASONS = (
+    "no call for which a plan is faster than Awkward",
+    "depends on data",
+    "do not begin at 0",
+    "_nextcarry_outindex",  # Awkward's BitMaskedArray and its type tracer lack what some calls need
+    "'astype'",
+)
 
 
 @pytest.mark.parametrize("first", range(0, PROGRAMS, PER_TEST))
@@ -169,13 +176,15 @@ def test_random_programs(first, fuse):
 
         with np.errstate(all="ignore"):
             expected = result_of(analysis, events)
-            if isinstance(expected, Exception):  # Awkward lacks kernels for offsets of int32
-                assert isinstance(expected, KeyError), (seed, program, expected)
-                continue
             fused = fuse(analysis)
-            got = fused(events)
-        assert fused.reason in (None, "no call for which a plan is faster than Awkward"), (seed, program, fused.reason)
-        assert not differences(expected, got, rtol=1e-9), (seed, program)
+            got = result_of(fused, events)
+        if isinstance(expected, Exception):  # at a call whose result may not be needed
+            assert not isinstance(got, Exception) or type(got) is type(expected), (seed, program, got)
+            continue
+        assert not isinstance(got, Exception), (seed, program, got)
+        assert fused.reason is None or any(reason in fused.reason for reason in REASONS), (seed, program, fused.reason)
+        if fuse_programs.is_valid(expected):
+            assert not differences(expected, got, rtol=1e-9), (seed, program)
 
 
 # ----------------------------------------------------------------------------------------- what cannot be recorded
