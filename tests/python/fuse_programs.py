@@ -411,22 +411,33 @@ def equal(x, y, rtol):
 
 
 def classes(layout):
-    """The classes of a layout as far as Awkward's functions differ by them, and the lengths of lists that it hides."""
+    """The classes of a layout as far as Awkward's functions differ by them."""
     kind = type(layout).__name__
     if layout.is_record:
-        return [kind, *(classes(layout.content(i)) for i in range(len(layout.contents)))]
+        return [kind, *map(classes, layout.contents)]
     if layout.is_option:
-        hidden = None
-        if "var" in str(layout.content.form.type) and layout.content.length:
-            masked = layout.to_ByteMaskedArray(*[] if kind == "BitMaskedArray" else [True])
-            hidden = ak.num(ak.Array(masked.content[: layout.length]), axis=-1).to_list()
-        return [kind, getattr(layout, "valid_when", None), hidden, classes(layout.project())]
+        return [kind, getattr(layout, "valid_when", None), classes(layout.content)]
     if layout.is_indexed:
         seen = layout.content.is_record or layout.content.is_list
         return [kind, classes(layout.content)] if seen else classes(layout.content)
+    return [kind, classes(layout.content)] if layout.is_list else None
+
+
+def hidden(layout):
+    """The lengths of the lists that a layout hides where values are missing. ak.where returns such lists."""
+    if layout.is_record:
+        return [hidden(layout.content(i)) for i in range(len(layout.contents))]
+    if layout.is_option:
+        found = None
+        if "var" in str(layout.content.form.type) and layout.content.length:
+            masked = layout.to_ByteMaskedArray(*[] if type(layout) is contents.BitMaskedArray else [True])
+            found = ak.num(ak.Array(masked.content[: layout.length]), axis=-1).to_list()
+        return [found, hidden(layout.project())]
+    if layout.is_indexed:
+        return hidden(layout.project())
     if layout.is_list:
         lists = layout.to_ListOffsetArray64(True)
-        return [kind, classes(lists.content[: lists.offsets[-1]])]
+        return hidden(lists.content[: lists.offsets[-1]])
     return None
 
 
@@ -456,5 +467,5 @@ def differences(expected, got, path="", rtol=1e-9):
         return [f"{path}: {expected.type}, not {got.type}"]
     if not equal(expected.layout, got.layout, rtol):
         return [f"{path}: {expected.to_list()}\nnot {got.to_list()}"]
-    layouts = [classes(x.layout) for x in (expected, got)]
+    layouts = [(classes(x.layout), hidden(x.layout)) for x in (expected, got)]
     return [f"{path}: {layouts[0]}\nnot {layouts[1]}"] if layouts[0] != layouts[1] else []

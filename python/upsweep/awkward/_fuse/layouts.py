@@ -413,6 +413,8 @@ class Shape:
         if kind is contents.UnmaskedArray:
             content = self.of(low, array.content if type(array) is Option else array, layout._content)
             return lambda out: contents.UnmaskedArray(content(out), parameters=parameters)
+        if kind is contents.BitMaskedArray:  # Awkward's type tracer does not notice where it becomes a ByteMaskedArray
+            raise Unsupported("a layout of class BitMaskedArray")
         is_indexed = kind is contents.IndexedOptionArray
         if has_lists(array.content) and array.hides != ("nothing" if is_indexed else "content"):
             raise Unsupported("missing lists: what Awkward's layout hides is not known")
@@ -433,9 +435,6 @@ class Shape:
 
         def masked(out: list) -> Any:
             index = ak.index.Index8(out[mask].view(np.int8))
-            made = contents.ByteMaskedArray(index, content(out), valid_when=layout._valid_when, parameters=parameters)
-            if kind is contents.BitMaskedArray:
-                return made.to_BitMaskedArray(layout._valid_when, layout._lsb_order)
-            return made
+            return contents.ByteMaskedArray(index, content(out), valid_when=layout._valid_when, parameters=parameters)
 
         return masked
