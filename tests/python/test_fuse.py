@@ -605,6 +605,7 @@ OF_MISSING_LISTS = {
     "filter": lambda x: x[x > 1],
     "events": lambda x: (x * 2)[np.array([True, True, False, True, True, True])],
     "selected events": lambda x: (x * 2)[ak.fill_none(ak.num(x), 0) < 3],
+    "selected without the last": lambda x: (x * 2)[ak.fill_none(ak.num(x), 0) != 2],
     "selected and scaled": lambda x: x[ak.fill_none(ak.num(x), 0) < 3] * 2,
     "num": lambda x: ak.num(x) * 2,
     "firsts": lambda x: ak.firsts(x),
@@ -662,7 +663,16 @@ def test_missing_lists(function, kind):
             assert not differences(theirs, ours), name
 
 
-@pytest.mark.parametrize("function", [lambda x: x * 2, lambda x: ak.sum(x * 1, axis=1), lambda x: x[:, :1] + x[:, :1] * 2])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * 2,
+        lambda x: ak.sum(x * 1, axis=1),
+        lambda x: x[:, :1] + x[:, :1] * 2,
+        lambda x: ak.sort(x),
+        lambda x: ak.combinations(x, 2),
+    ],
+)
 def test_missing_lists_are_fused(function, fuse):
     fused = check(fuse, function, missing_lists("indexed"))
     assert not any(stage.calls for stage in stages_of(fused))
@@ -677,6 +687,8 @@ def test_types_that_depend_on_data(least, fuse):
     reason = "depends on data" if least else None
     check(fuse, lambda x: ak.fill_none(ak.pad_none(x.pt * 2, 1)[:, 0], 0) + 1, kept)
     check(fuse, lambda x: ak.pad_none(x.pt, 1) * 2, kept, reason=reason)
+    masked = ak.mask(events["jets"].pt, ak.num(events["jets"]) > least)
+    check(fuse, lambda x: ak.pad_none(x, 1) * 2, masked, reason=reason)
 
 
 @pytest.mark.parametrize("valid_when", [False, True])
@@ -689,7 +701,10 @@ def test_masks_of_other_bytes_than_0_and_1(valid_when, fuse):
 
 
 def test_one_recording_for_each_class_of_missing_values(fuse):
-    fused = fuse(lambda x: (ak.mask(x * 1, x > 1), ak.pad_none(x[:, :1], 2, clip=True)))
+    def analysis(x):
+        return ak.mask(x * 1, x > 1), ak.pad_none(x[:, :1], 2, clip=True), x[ak.fill_none(ak.num(x), 0) < 3]
+
+    fused = fuse(analysis)
     for kind in KINDS_OF_MISSING * 2:
         array = missing_lists(kind)
         expected = result_of(fused._function, array)
@@ -799,7 +814,14 @@ def test_regular_lists(fuse):
     indexed = ak.Array(contents.IndexedArray(ak.index.Index64(np.arange(59, -1, -1)), regular(3)))
     check(fuse, lambda x: (x * 2, ak.sum(x, axis=1)), indexed)
     nested = ak.Array(fuse_programs.lists(np.array([10, 0, 50]), regular(3)))
-    check(fuse, lambda x: (x * 2, ak.sum(x, axis=2)), nested)
+    z = ak.Array(fuse_programs.lists(np.array([10, 0, 50]), contents.NumpyArray(np.arange(60))))
+    check(
+        fuse,
+        lambda x, y, z: (x * 2, ak.sum(x, axis=2), x[y > 1] + z[y > 1], x[y > 1] + y[y > 1]),
+        nested,
+        ak.Array([1, 2, 3]),
+        z,
+    )
     nested = ak.Array(fuse_programs.lists(np.array([10, 0, 50]), contents.NumpyArray(np.asarray(block))))
     check(fuse, lambda x: (x * 2, ak.sum(x, axis=2), x[:, :, 0] + 1), nested)
 
@@ -831,6 +853,9 @@ def test_records_of_missing_values(fuse):
                 ak.zip({"a": jets.pt, "b": opt}), ak.zip({"a": x.pt, "b": opt}), ak.zip({"a": jets.pt, "b": jets.eta}).a * 2,
                 ak.where(y > 20, x, x).pt * 2]  # fmt: skip
 
+    nested = events["nested"]
+    fused = check(fuse, lambda x, y: ak.zip({"a": x, "b": x * 2, "c": y}, depth_limit=2), nested, events["met"].pt)
+    assert not any(stage.calls for stage in stages_of(fused))
     for each in optional:
         fused = check(fuse, analysis, each, events["met"].pt, events["opt"], masked)
         assert not any(stage.calls for stage in stages_of(fused))

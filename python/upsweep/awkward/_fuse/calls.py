@@ -25,7 +25,6 @@ from upsweep.awkward._fuse.arrays import (
     Single,
     Unsupported,
     Val,
-    has_lists,
 )
 from upsweep.awkward._fuse.layouts import TYPES
 from upsweep.awkward._fuse.lowering import Lowering
@@ -646,8 +645,6 @@ def where(low: Lowering, node: Any, *args: Any, **_kwargs: Any) -> Any:
         raise Unsupported("where with one argument")
     condition, x, y = args
     needs_array(condition)
-    if any(isinstance(z, Option) and has_lists(z.content) for z in (condition, x, y)):
-        raise Unsupported("where of missing lists")
 
     def stop(args: list) -> bool:
         return isinstance(args[0], Column)

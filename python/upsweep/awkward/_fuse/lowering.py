@@ -194,8 +194,6 @@ class Lowering:
             if index.op == "positions" and index.domain == x.domain:
                 return x
             gathered = self.builder.gather(x.lists, index.handle)
-            if x.lists in self.sizes:
-                self.sizes[gathered] = self.sizes[x.lists]
             return Lists(gathered, self.moved(x.content, self.source(gathered, 0, index.chooses)), index.domain)
         if isinstance(x, Fixed):
             return Fixed([self.moved(y, index) for y in x.contents])
