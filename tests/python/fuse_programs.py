@@ -410,17 +410,19 @@ def equal(x, y, rtol):
     return np.allclose(x.data, y.data, rtol=max(rtol, 1e-5) if x.dtype == np.float32 and rtol else rtol, atol=0, equal_nan=True)
 
 
-def classes(layout):
-    """The classes of a layout as far as Awkward's functions differ by them."""
+def classes(layout, in_lists=False):
+    """The classes of a layout as far as Awkward's functions differ by them. In lists, Awkward's ones depend on data."""
     kind = type(layout).__name__
     if layout.is_record:
-        return [kind, *map(classes, layout.contents)]
+        return [kind, *(classes(x, in_lists) for x in layout.contents)]
     if layout.is_option:
-        return [kind, getattr(layout, "valid_when", None), classes(layout.content)]
+        return [kind, getattr(layout, "valid_when", None), classes(layout.content, in_lists)]
     if layout.is_indexed:
-        seen = layout.content.is_record or layout.content.is_list
-        return [kind, classes(layout.content)] if seen else classes(layout.content)
-    return [kind, classes(layout.content)] if layout.is_list else None
+        seen = layout.content.is_record or (layout.content.is_list and not in_lists)
+        return [kind, classes(layout.content, in_lists)] if seen else classes(layout.content, in_lists)
+    if layout.is_list:
+        return ["lists" if in_lists and not layout.is_regular else kind, classes(layout.content, True)]
+    return None
 
 
 def hidden(layout):

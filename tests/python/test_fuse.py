@@ -687,7 +687,7 @@ def test_types_that_depend_on_data(least, fuse):
     reason = "depends on data" if least else None
     check(fuse, lambda x: ak.fill_none(ak.pad_none(x.pt * 2, 1)[:, 0], 0) + 1, kept)
     check(fuse, lambda x: ak.pad_none(x.pt, 1) * 2, kept, reason=reason)
-    masked = ak.mask(events["jets"].pt, ak.num(events["jets"]) > least)
+    masked = ak.mask(events["jets"].pt, ak.num(events["jets"]) <= least, valid_when=False)
     check(fuse, lambda x: ak.pad_none(x, 1) * 2, masked, reason=reason)
 
 
