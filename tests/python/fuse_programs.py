@@ -28,6 +28,44 @@ def particles(random, counts):
     return lists(counts, contents.RecordArray([contents.NumpyArray(x) for x in columns.values()], list(columns)))
 
 
+def with_missing(random, content, share=0.3):
+    """The content with missing values, in a layout that is drawn."""
+    n = content.length
+    missing = random.random(n) < share
+    kind = random.integers(0, 6)
+    if kind == 0:
+        return contents.UnmaskedArray(content)
+    if kind == 1:
+        packed = np.packbits(~missing, bitorder="little")
+        return contents.BitMaskedArray(ak.index.IndexU8(packed), content, True, n, True)
+    if kind == 2:
+        return contents.ByteMaskedArray(ak.index.Index8(missing.view(np.int8)), content, False)
+    if kind == 3:
+        return contents.ByteMaskedArray(ak.index.Index8((~missing).view(np.int8)), content, True)
+    order = random.permutation(n) if kind == 4 else np.cumsum(~missing) - 1
+    index = np.where(missing, random.integers(-3, 0, n), order)
+    return contents.IndexedOptionArray(ak.index.Index64(index.astype(np.int64)), content)
+
+
+TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bool"]
+
+
+def numbers(random, n):
+    dtype = np.dtype(random.choice(TYPES))
+    if dtype.kind == "f":
+        return contents.NumpyArray(random.normal(0, 9, n).astype(dtype))
+    return contents.NumpyArray(random.integers(0 if dtype.kind in "bu" else -9, 2 if dtype.kind == "b" else 9, n).astype(dtype))
+
+
+def missing_lists(random, count):
+    """Lists of numbers. Lists are missing, and numbers may be missing."""
+    counts = random.poisson(2, count)
+    content = numbers(random, int(counts.sum()))
+    if random.random() < 0.5:
+        content = with_missing(random, content)
+    return ak.Array(with_missing(random, lists(counts, content)))
+
+
 def made_events(count, seed=0):
     random = np.random.default_rng(seed)
     missing = random.random(count) < 0.3
@@ -54,6 +92,15 @@ def made_events(count, seed=0):
                 ),
             )
         ),
+        "missing": missing_lists(random, count),
+        "missing2": missing_lists(random, count),
+        "optmet": ak.Array(
+            with_missing(random, contents.RecordArray([numbers(random, count), numbers(random, count)], ["pt", "n"]))
+        ),
+        "number": ak.Array(numbers(random, count)),
+        "regular": ak.Array(contents.RegularArray(numbers(random, 3 * count), 3, count)),
+        "regular1": ak.Array(contents.RegularArray(numbers(random, count), 1, count)),
+        "numpy": ak.Array(random.normal(0, 5, (count, 3))),
     }
 
 
@@ -96,7 +143,7 @@ UNARY = [np.sin, np.cos, np.abs, lambda x: np.sqrt(np.abs(x)), lambda x: np.exp(
          lambda x: x + np.float32(0.5), lambda x: x // 2, lambda x: x % 3, np.arcsinh, ak.nan_to_num]  # fmt: skip
 COMPARE = [np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal]
 REDUCE = [ak.sum, ak.min, ak.max, ak.count, ak.mean, ak.any, ak.all, ak.argmin, ak.argmax, ak.count_nonzero, ak.prod]
-STEPS = 36
+STEPS = 53
 
 
 class Interpreter:
@@ -110,6 +157,11 @@ class Interpreter:
         self.flat = [events["met"].pt, events["met"].phi, events["id"], events["opt"]]
         self.flags = []
         self.nested = [events["nested"]]
+        # (numbers, length of the lists)
+        self.regular = [(events["regular"], 3), (events["regular1"], 1), (events["numpy"], 3)]
+        self.missing = [events["missing"], events["missing2"]]
+        self.optional = [events["optmet"]]  # records with "pt" and "n"
+        self.flat.append(events["number"])
         self.results = []
         for name in ("jets", "muons"):
             self.add_records(events[name])
@@ -240,6 +292,80 @@ class Interpreter:
                 [kept[:, 0], kept[:, -1], ak.singletons(ak.firsts(x)), x - ak.max(x, axis=1, keepdims=True)][b % 4]
             )
 
+        elif step < 53:
+            self.step_of_missing(step, a, b, x, z)
+
+    def step_of_missing(self, step, a, b, x, z):
+        """Steps of lists that may be missing, and of records that may be missing."""
+        y = self.missing[a % len(self.missing)]
+        records = self.optional[b % len(self.optional)]
+        if step == 36:
+            many = ak.num(x) > b % 3
+            self.missing.append(ak.mask(x, many, valid_when=a % 2 == 0))
+        elif step == 37:
+            self.missing.append([y * 2, y + z, y + y, y > 1, np.maximum(y, 1.5), ak.zeros_like(y)][b % 6])
+        elif step == 38:
+            reduced = REDUCE[b % len(REDUCE)](y, axis=[1, -1][a % 2], **({"mask_identity": True} if a % 3 else {}))
+            self.flat.append(reduced)
+        elif step == 39:
+            self.missing.append([y[:, :2], y[:, 1:], y[y > 1], ak.sort(y), ak.local_index(y), ak.drop_none(y, axis=1)][b % 6])
+        elif step == 40:
+            # Without clip=True, Awkward reads memory beyond an array if all lists are missing.
+            self.results.append(ak.pad_none(y, b % 4, clip=True))
+        elif step == 41:
+            self.flat.append([ak.num(y), ak.firsts(y), ak.is_none(y), ak.count(y, axis=1)][b % 4])
+        elif step == 42:
+            axis = [0, 1, -1, None][a % 4]
+            made = [lambda: ak.fill_none(y, 1, axis=axis), lambda: ak.drop_none(y, axis=axis), lambda: ak.flatten(y, axis=[1, None][a % 2]),
+                    lambda: ak.is_none(y, axis=[1, -1][a % 2])][b % 4]()  # fmt: skip
+            self.results.append(made)
+        elif step == 43:
+            other = self.missing[b % len(self.missing)]
+            made = [lambda: ak.where(ak.num(y) > 1, y, 0), lambda: ak.where(y > 1, y, 2), lambda: ak.mask(y, y > 0),
+                    lambda: ak.concatenate([y, other], axis=1), lambda: ak.concatenate([y, y]), lambda: ak.zip({"x": y, "y": z}),
+                    lambda: ak.combinations(y, 2), lambda: ak.singletons(ak.firsts(y)), lambda: ak.to_packed(y),
+                    lambda: ak.unflatten(ak.flatten(x), ak.num(x)), lambda: ak.values_astype(y,
+                    np.float32)][b % 11]()  # fmt: skip
+            self.results.append(made)
+        elif step == 44:
+            made = [lambda: ak.with_field(records, z, "n"), lambda: ak.with_field(records, 1, "new")[["pt", "n"]],
+                    lambda: records[ak.fill_none(records.n > 1, False)],
+                    lambda: ak.zip({"pt": records.pt, "n": z})][a % 4]()  # fmt: skip
+            (self.results if a % 4 == 2 else self.optional).append(made)
+        elif step == 45:
+            self.flat.append([records.pt, records.n * 2, ak.fill_none(records.pt, 0)][a % 3])
+
+        elif step == 46:
+            x, size = self.regular[a % len(self.regular)]
+            y, other = self.regular[b % len(self.regular)]
+            made = [x * 2, x + y, x > 1, ak.values_astype(x, np.float32), np.maximum(x, y), ak.sort(x, axis=1)][b % 6]
+            self.regular.append((made, max(size, other) if b % 6 in (1, 4) else size))
+        elif step == 47:
+            x, _ = self.regular[a % len(self.regular)]
+            self.flat.append(REDUCE[b % len(REDUCE)](x, axis=1) if a % 2 else x[:, b % 2 - 1])
+        elif step == 48:
+            x, size = self.regular[a % len(self.regular)]
+            made = [lambda: x[ak.argmax(x, axis=1, keepdims=True)], lambda: ak.combinations(x, 2), lambda: ak.flatten(x),
+                    lambda: ak.zip({"x": x, "y": x}), lambda: ak.num(x), lambda: ak.where(x > 0, x, 0), lambda: x[:, :2],
+                    lambda: ak.mask(x, x > 0), lambda: ak.firsts(x)]  # fmt: skip
+            self.results.append(made[b % len(made)]())
+        elif step == 49:
+            other, _ = self.jagged[b % len(self.jagged)]
+            pairs = x[:, :, np.newaxis] - other[:, np.newaxis]
+            self.results.append([pairs, ak.sum(pairs, axis=2), x[:, np.newaxis] * 2, z[:, np.newaxis] * x][a % 4])
+        elif step == 50:
+            nan = [ak.nansum, ak.nanmin, ak.nanmax, ak.nanmean, ak.nanstd, ak.nanprod][b % 6]
+            self.flat.append(nan(x, axis=1)) if a % 2 else self.jagged.append(
+                (ak.isclose(x, x * 1.5, atol=b / 4), self.new_group())
+            )
+        elif step == 51:
+            number = [ak.sum, ak.max, ak.any, ak.count, ak.mean, ak.min, ak.all][b % 7](x, axis=None)
+            self.results.append((number, x * 2))
+        elif step == 52:
+            nested = self.nested[a % len(self.nested)]
+            many = ak.mask(nested, ak.num(nested, axis=2) > 1 if b % 2 else nested > 0)
+            self.results.append([many, ak.sum(many, axis=2), ak.fill_none(many, 0, axis=[0, 1, 2, -1][b % 4])][a % 3])
+
     def filter_events(self, mask):
         self.records = [(x[mask], group) for x, group in self.records]
         self.jagged = [(x[mask], group) for x, group in self.jagged]
@@ -247,11 +373,14 @@ class Interpreter:
         self.flat = [x[mask] for x in self.flat]
         self.flags = []
         self.nested = [x[mask] for x in self.nested]
+        self.regular = [(x[mask], size) for x, size in self.regular]
+        self.missing = [x[mask] for x in self.missing]
+        self.optional = [x[mask] for x in self.optional]
 
     def outputs(self):
         last = [pool[-1][0] for pool in (self.jagged, self.masks)]
         return {"results": self.results[-2:], "last": last, "flat": tuple(self.flat[-2:]), "records": self.records[-1][0],
-                "nested": self.nested[-1]}  # fmt: skip
+                "nested": self.nested[-1], "missing": self.missing[-1], "optional": self.optional[-1]}  # fmt: skip
 
 
 def interpret(program, events):
@@ -275,10 +404,52 @@ def equal(x, y, rtol):
         x, y = (z.to_ListOffsetArray64(True) for z in (x, y))
         return np.array_equal(x.offsets.data, y.offsets.data) and equal(*(z.content[: z.offsets[-1]] for z in (x, y)), rtol)
     if x.is_union:
-        return x.to_list() == y.to_list()
+        return repr(x.to_list()) == repr(y.to_list())  # NaN is not equal to itself
     if x.dtype.kind in "biu":
         return np.array_equal(x.data, y.data)
     return np.allclose(x.data, y.data, rtol=max(rtol, 1e-5) if x.dtype == np.float32 and rtol else rtol, atol=0, equal_nan=True)
+
+
+def classes(layout, in_lists=False):
+    """The classes of a layout as far as Awkward's functions differ by them. In lists, Awkward's ones depend on data."""
+    kind = type(layout).__name__
+    if layout.is_record:
+        return [kind, *(classes(x, in_lists) for x in layout.contents)]
+    if layout.is_option:
+        return [kind, getattr(layout, "valid_when", None), classes(layout.content, in_lists)]
+    if layout.is_indexed:
+        seen = layout.content.is_record or (layout.content.is_list and not in_lists)
+        return [kind, classes(layout.content, in_lists)] if seen else classes(layout.content, in_lists)
+    if layout.is_list:
+        return ["lists" if in_lists and not layout.is_regular else kind, classes(layout.content, True)]
+    return None
+
+
+def hidden(layout):
+    """The lengths of the lists that a layout hides where values are missing. ak.where returns such lists."""
+    if layout.is_record:
+        return [hidden(layout.content(i)) for i in range(len(layout.contents))]
+    if layout.is_option:
+        found = None
+        if "var" in str(layout.content.form.type) and layout.content.length:
+            masked = layout.to_ByteMaskedArray(*[] if type(layout) is contents.BitMaskedArray else [True])
+            found = ak.num(ak.Array(masked.content[: layout.length]), axis=-1).to_list()
+        return [found, hidden(layout.project())]
+    if layout.is_indexed:
+        return hidden(layout.project())
+    if layout.is_list:
+        lists = layout.to_ListOffsetArray64(True)
+        return hidden(lists.content[: lists.offsets[-1]])
+    return None
+
+
+def is_valid(tree):
+    """Whether all arrays of a tree are valid. Some that Awkward's pad_none returns are not."""
+    if isinstance(tree, dict):
+        return all(map(is_valid, tree.values()))
+    if isinstance(tree, list | tuple):
+        return all(map(is_valid, tree))
+    return not isinstance(tree, ak.Array) or ak.is_valid(tree)
 
 
 def differences(expected, got, path="", rtol=1e-9):
@@ -298,4 +469,5 @@ def differences(expected, got, path="", rtol=1e-9):
         return [f"{path}: {expected.type}, not {got.type}"]
     if not equal(expected.layout, got.layout, rtol):
         return [f"{path}: {expected.to_list()}\nnot {got.to_list()}"]
-    return []
+    layouts = [(classes(x.layout), hidden(x.layout)) for x in (expected, got)]
+    return [f"{path}: {layouts[0]}\nnot {layouts[1]}"] if layouts[0] != layouts[1] else []

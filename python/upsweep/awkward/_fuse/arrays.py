@@ -22,6 +22,10 @@ class Unsupported(Exception):
     """A call cannot be lowered. Awkward executes it instead."""
 
 
+class Rerun(Exception):
+    """This call must be executed by Awkward: a check has failed, or an argument has values that plans do not support."""
+
+
 class Val:
     """A value of the plan: its handle, and what the lowering found out about it."""
 
@@ -63,11 +67,21 @@ class Lists:
 
 
 class Option:
-    __slots__ = ("content", "valid")
+    """Missing values.
 
-    def __init__(self, valid: Val, content: Any):
+    Awkward's ak.where returns lists where a list is missing, with the length of the list that the layout hides there. `hides`
+    says what Awkward's own layout hides:
+        "content": the elements of the content at these places, which a plan computes as well
+        "nothing": the content has only the elements that are not missing, in order
+        None: it is not known
+    """
+
+    __slots__ = ("content", "hides", "valid")
+
+    def __init__(self, valid: Val, content: Any, hides: str | None = None):
         self.valid = valid
         self.content = content
+        self.hides = hides
 
     @property
     def domain(self) -> int:
@@ -115,6 +129,15 @@ class Scalar:
     def __init__(self, number: Any, node: Any = None):
         self.number = number  # of a node: a number of the same type
         self.node = node
+
+
+def has_lists(x: Any) -> bool:
+    """Whether an array has lists of different lengths."""
+    if isinstance(x, Record):
+        return any(map(has_lists, x.fields.values()))
+    if isinstance(x, Fixed):
+        return any(map(has_lists, x.contents))
+    return isinstance(x, Lists) or (isinstance(x, Option | Single) and has_lists(x.content))
 
 
 ARRAYS = (Column, Record, Lists, Option, Single, Fixed, Foreign)

@@ -13,7 +13,19 @@ import awkward as ak
 import numpy as np
 
 from upsweep.awkward._fuse import numbers
-from upsweep.awkward._fuse.arrays import ARRAYS, Column, Fixed, Foreign, Lists, Option, Record, Scalar, Single, Unsupported, Val
+from upsweep.awkward._fuse.arrays import (
+    ARRAYS,
+    Column,
+    Fixed,
+    Foreign,
+    Lists,
+    Option,
+    Record,
+    Scalar,
+    Single,
+    Unsupported,
+    Val,
+)
 from upsweep.awkward._fuse.layouts import TYPES
 from upsweep.awkward._fuse.lowering import Lowering
 
@@ -68,7 +80,7 @@ def at_lists(low: Lowering, x: Any, axis: int, f: Any) -> Any:
     """f(lists) at the lists whose elements are counted by this axis, 1 or more."""
     needs_array(x)
     if isinstance(x, Option):
-        return low.option(x.valid, at_lists(low, x.content, axis, f))
+        return low.option(x.valid, at_lists(low, x.content, axis, f), "nothing" if axis == 1 else None)
     if isinstance(x, Single) and axis == 1:
         x = low.as_lists(x)
     if isinstance(x, Lists) and axis >= 1:
@@ -117,12 +129,34 @@ def values_astype(low: Lowering, node: Any, array: Any, to: Any, **_kwargs: Any)
     return over(array)
 
 
+@lowers(ak.nan_to_none)
+def nan_to_none(low: Lowering, node: Any, array: Any, **_kwargs: Any) -> Any:
+    def over(x: Any) -> Any:
+        if isinstance(x, Column):
+            if not x.value.dtype.startswith("f"):
+                return x
+            return low.option(low.invert(low.map("is_nan", x.value)), x, "content")
+        return _inside(low, x, over)
+
+    return over(array)
+
+
+def _without_nan(of: Any) -> Any:
+    """A reduction for which NaN is a missing value."""
+
+    def lower(low: Lowering, node: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
+        kwargs.setdefault("mask_identity", of is not fold)
+        return of(low, node, nan_to_none(low, node, array), *args, **kwargs)
+
+    return lower
+
+
 def _inside(low: Lowering, x: Any, f: Any) -> Any:
     """The array with f(content) at each place where it has content."""
     if isinstance(x, Lists):
         return Lists(x.lists, f(x.content), x.domain)
     if isinstance(x, Option):
-        return low.option(x.valid, f(x.content))
+        return low.option(x.valid, f(x.content), x.hides)
     if isinstance(x, Single):
         return Single(f(x.content), x.regular)
     if isinstance(x, Record):
@@ -173,20 +207,15 @@ def zip_(low: Lowering, node: Any, arrays: Any, depth_limit: Any = None, *, righ
         domain = low.one_domain(leaves)
         return Record({name: _as_array(low, x, domain) for name, x in zip(names, leaves)}, domain)
 
-    def over(args: list, at: int) -> Any:
-        for x in args:
-            if isinstance(x, Foreign):
-                raise Unsupported(x.reason)
-        if depth_limit == at or all(isinstance(x, Scalar) or depth(x) == 1 for x in args):
-            return record(args)
-        if any(isinstance(x, Option) for x in args):
-            raise Unsupported("zip of missing lists")
-        lists = [x for x in args if isinstance(x, Lists)]
-        if not lists or any(isinstance(x, Single) for x in args):
-            raise Unsupported("zip of regular lists")
-        return Lists(lists[0].lists, over([low.into(x, lists[0].lists) for x in args], at + 1), lists[0].domain)
+    def deepest(args: list) -> int:
+        return max(1 if isinstance(x, Scalar) else depth(x) for x in args)
 
-    return over(parts, 1)
+    whole = deepest(parts)
+
+    def stop(args: list) -> bool:
+        return deepest(args) == 1 or depth_limit == 1 + whole - deepest(args)
+
+    return low.broadcast(parts, record, stop)
 
 
 def _as_array(low: Lowering, x: Any, domain: int) -> Any:
@@ -222,19 +251,18 @@ def with_field(low: Lowering, node: Any, array: Any, what: Any, where: Any = Non
     if what is None:
         raise Unsupported("a field of missing values")
 
+    def stop(args: list) -> bool:
+        return isinstance(args[0], Record)
+
     def over(args: list, name: str) -> Any:
-        record, value = args
-        if isinstance(record, Record):
-            if isinstance(value, Scalar):
-                value = _as_array(low, value, record.domain)
-            if not low.same(record.domain, value.domain):
-                raise Unsupported("a field of another length")
-            return Record({**record.fields, name: value}, record.domain)
-        if isinstance(record, Option) or (isinstance(value, Option) and isinstance(value.content, Lists)):
-            raise Unsupported("a field of missing records")
-        if isinstance(record, Lists):
-            return Lists(record.lists, over([record.content, low.into(value, record.lists)], name), record.domain)
-        raise Unsupported(f"a field of {type(record).__name__}")
+        def leaf(leaves: list) -> Record:
+            if not stop(leaves):
+                raise Unsupported("a field of an array without records")
+            record, value = leaves
+            domain = low.one_domain(leaves)
+            return Record({**record.fields, name: _as_array(low, value, domain)}, domain)
+
+        return low.broadcast(args, leaf, stop)
 
     made = what
     for i in reversed(range(len(path))):
@@ -352,10 +380,41 @@ def singletons(low: Lowering, node: Any, array: Any, axis: Any = 0, **_kwargs: A
     return low.lists(kept, low.filtered(whole.content.content, kept))
 
 
+def mistakes_masks(layout: Any, axis: int) -> bool:
+    """Whether Awkward's pad_none takes the lists that exist for missing ones, and the other way round."""
+    while axis >= 1 and not layout.is_record and not layout.is_union and hasattr(layout, "_content"):
+        if isinstance(layout, ak.contents.ByteMaskedArray | ak.contents.BitMaskedArray) and axis == 1 and layout._valid_when:
+            return True
+        axis -= layout.is_list
+        layout = layout._content
+    return False
+
+
+def has_axis(layout: Any, axis: int) -> bool:
+    return layout.purelist_depth > axis
+
+
+def of_list_array(layout: Any, axis: int) -> bool:
+    """Whether a ListArray has the elements that this axis counts."""
+    while not layout.is_record and not layout.is_union and hasattr(layout, "_content"):
+        if layout.is_indexed or layout.is_option:  # Awkward projects it, to ListArray
+            return has_axis(layout._content, axis)
+        if layout.is_list:
+            axis -= 1
+            if axis == 0:
+                return type(layout) is ak.contents.ListArray
+        layout = layout._content
+    return False
+
+
 @lowers(ak.pad_none)
 def pad_none(low: Lowering, node: Any, array: Any, target: Any, axis: Any = 1, *, clip: Any = False, **_kwargs: Any) -> Any:
     if isinstance(target, bool) or not isinstance(target, int) or target < 0 or (is_true(clip) and not 1 <= target <= 16):
         raise Unsupported(f"pad_none to {target} elements")
+    if not is_true(clip) and of_list_array(node.args[0].meta._layout, level(array, axis)):
+        raise Unsupported("pad_none of a layout of class ListArray, whose result has no missing values if no list is short")
+    if mistakes_masks(node.args[0].meta._layout, level(array, axis)):
+        raise Unsupported("pad_none of missing lists by a mask of what is valid, which Awkward confuses")
 
     def of(x: Lists) -> Any:
         if clip:
@@ -498,7 +557,7 @@ def is_none(low: Lowering, node: Any, array: Any, axis: Any = 0, **_kwargs: Any)
             missing = low.invert(x.valid) if isinstance(x, Option) else low.constant(False, "bool")
             return Column(missing, x.domain)
         if isinstance(x, Option):
-            return low.option(x.valid, over(x.content, axis))
+            return low.option(x.valid, over(x.content, axis), x.hides)
         if isinstance(x, Lists):
             return Lists(x.lists, over(x.content, axis - 1), x.domain)
         raise Unsupported("is_none of this axis")
@@ -541,6 +600,8 @@ def fill_none(low: Lowering, node: Any, array: Any, value: Any, axis: Any = -1, 
     def over(x: Any, axis: int | None, layout: Any) -> Any:
         while layout.is_indexed and not layout.is_option:
             layout = layout._content
+        if layout.is_numpy:
+            layout = layout.to_RegularArray()
         if isinstance(x, Option) and (axis is None or axis == 0):
             if not isinstance(x.content, Column):
                 raise Unsupported(f"fill_none of {type(x.content).__name__}")
@@ -548,7 +609,7 @@ def fill_none(low: Lowering, node: Any, array: Any, value: Any, axis: Any = -1, 
             number = _number_as(low, value, dtype)
             return Column(low.map("where", x.valid, low.convert(x.content.value, dtype), number), x.domain)
         if isinstance(x, Option):
-            return low.option(x.valid, over(x.content, axis, layout._content))
+            return low.option(x.valid, over(x.content, axis, layout._content), x.hides)
         if isinstance(x, Lists):
             return Lists(x.lists, over(x.content, None if axis is None else axis - 1, layout._content), x.domain)
         if isinstance(x, Fixed):
@@ -568,7 +629,7 @@ def mask(low: Lowering, node: Any, array: Any, mask: Any, *, valid_when: Any = T
     def leaf(args: list) -> Any:
         x, m = args
         low.one_domain(args)
-        return low.option(m.value if keeps else low.invert(m.value), x)
+        return low.option(m.value if keeps else low.invert(m.value), x, "content")
 
     def stop(args: list) -> bool:
         return isinstance(args[1], Column)
@@ -637,6 +698,33 @@ def nan_to_num(low: Lowering, node: Any, array: Any, copy: Any = True, nan: Any 
     return over(array)
 
 
+@lowers(ak.isclose)
+def isclose(low: Lowering, node: Any, a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False,
+            **_kwargs: Any) -> Any:  # fmt: skip
+    """As NumPy: |a - b| <= atol + rtol * |b|, and infinities of one sign are close."""
+    if not all(type(x) in (int, float) for x in (rtol, atol)):
+        raise Unsupported("isclose with tolerances that are not numbers")
+
+    def leaf(leaves: list) -> Column:
+        x, y = leaves
+        if not isinstance(x, Column) or not isinstance(y, Column):
+            raise Unsupported("isclose of other than numbers")
+
+        def of(function: Any, *args: Any) -> Any:
+            return numbers.of_columns(low, function, list(args))
+
+        if not y.value.dtype.startswith("f"):
+            y = Column(low.convert(y.value, "float64"), y.domain)
+        bound = of(np.add, Scalar(atol), of(np.multiply, Scalar(rtol), of(np.absolute, y)))
+        near = of(np.less_equal, of(np.absolute, of(np.subtract, x, y)), bound)
+        made = of(np.bitwise_or, of(np.bitwise_and, near, of(np.isfinite, y)), of(np.equal, x, y))
+        if is_true(equal_nan):
+            made = of(np.bitwise_or, made, of(np.bitwise_and, of(np.isnan, x), of(np.isnan, y)))
+        return made
+
+    return low.broadcast([a, b], leaf)
+
+
 # ------------------------------------------------------------------------------------------------------------ callbacks
 
 
@@ -668,7 +756,7 @@ def _reduced(low: Lowering, array: Any, axis: Any, keepdims: Any, of: Any) -> An
 
     def over(x: Any, axis: int) -> Any:
         if isinstance(x, Option):
-            return low.option(x.valid, over(x.content, axis))
+            return low.option(x.valid, over(x.content, axis), "nothing")
         if isinstance(x, Single):
             x = low.as_lists(x)
         if not isinstance(x, Lists):
@@ -702,7 +790,7 @@ def _with_identity(low: Lowering, made: Val, lists: int, domain: int, mask_ident
     return low.option(_nonempty(low, lists), column) if is_true(mask_identity) else column
 
 
-_NAMES = {ak.sum: "sum", ak.prod: "product", ak.any: "any", ak.all: "all"}
+_NAMES = {ak.sum: "sum", ak.prod: "product", ak.any: "any", ak.all: "all", ak.nansum: "sum", ak.nanprod: "product"}
 
 
 @lowers(ak.sum, ak.prod, ak.any, ak.all)
@@ -738,7 +826,7 @@ def extremum(low: Lowering, node: Any, array: Any, axis: Any = None, *, keepdims
              mask_identity: Any = True, **_kwargs: Any) -> Any:  # fmt: skip
     if initial is not None:
         raise Unsupported("an initial value")
-    name = "minimum" if node.function is ak.min else "maximum"
+    name = "minimum" if node.function in (ak.min, ak.nanmin) else "maximum"
 
     def of(value: Val, lists: int, _origin: int, domain: int) -> Any:
         if value.dtype == "bool":
@@ -795,7 +883,7 @@ def variance(low: Lowering, node: Any, x: Any, weight: Any = None, ddof: Any = 0
         center = low.map("divide", _reduce(low, "sum", value, lists), count)
         distance = low.map("subtract", value, low.take(center, low.parents(lists)))
         made = low.map("divide", _reduce(low, "sum", low.map("multiply", distance, distance), lists), count)
-        if node.function is ak.std:
+        if node.function in (ak.std, ak.nanstd):
             made = low.map("sqrt", made)
         return _with_identity(low, made, lists, domain, mask_identity)
 
@@ -815,6 +903,18 @@ def range_of_values(low: Lowering, node: Any, array: Any, axis: Any = None, *, k
         return _with_identity(low, made, lists, domain, True)
 
     return _reduced(low, array, axis, keepdims, of)
+
+
+for _function, _of in {
+    ak.nansum: fold,
+    ak.nanprod: fold,
+    ak.nanmin: extremum,
+    ak.nanmax: extremum,
+    ak.nanmean: mean,
+    ak.nanvar: variance,
+    ak.nanstd: variance,
+}.items():
+    CALLS[_function] = _without_nan(_of)
 
 
 # -------------------------------------------------------------------------------------------------------------- sorting

@@ -2,12 +2,13 @@
 # upsweep/awkward/_fuse/layouts.py: from Awkward's layouts to a plan's columns, and from a plan's outputs to layouts.
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import awkward as ak
 import numpy as np
 
-from upsweep.awkward._fuse.arrays import Column, Fixed, Foreign, Lists, Option, Record, Single, Unsupported
+from upsweep.awkward._fuse.arrays import Column, Fixed, Foreign, Lists, Option, Record, Rerun, Single, Unsupported, has_lists
 
 contents = ak.contents
 
@@ -46,7 +47,7 @@ class Buffers:
         self.columns: list[Any] = []
         self.key: list[Any] = []
         self.lengths: list[int] = []  # of the outermost arrays
-        self.seen: dict[int, int] = {}  # offsets by their id
+        self.seen: dict[Any, int] = {}  # offsets by their id, or by size and length
         # For each buffer of offsets the first one that is the same array: the same lists.
         self.aliases: dict[int, int] = {}
 
@@ -67,20 +68,27 @@ class Buffers:
                 key.append(repr(node._parameters))
             if data.ndim != 1:
                 key.append(data.shape[1:])
+                if type(data) is np.ndarray:
+                    self.walk(node.to_RegularArray(), made and Once(lambda: made().to_RegularArray()))
             elif made is not None:
                 columns.append(Once(lambda: made()._data))
             else:
                 columns.append(data)
         elif kind is contents.ListOffsetArray and made is None:
-            offsets = node._offsets._data
-            key.append("lists")
-            key.append(offsets.dtype)
+            self.in_place(node, node._offsets._data)
+        elif kind is contents.RegularArray and node._size > 0 and node.parameter("__array__") is None:
+            key.append("regular")
+            key.append(node._size)
             if node._parameters:
                 key.append(repr(node._parameters))
-            first = self.aliases[len(columns)] = self.seen.setdefault(id(offsets), len(columns))
-            key.append(first)
-            columns.append(offsets)
-            self.walk(node._content, None)
+            whole = made or Once(lambda: node)
+            if node._size > 1:
+                where = len(columns)
+                same = None if made is not None else (node._size, node._length)
+                first = self.aliases[where] = self.seen.setdefault(same, where) if same else where
+                key.append(first)
+                columns.append(Once(lambda: np.arange(whole()._length + 1, dtype=np.int64) * node._size))
+            self.walk(node._content, made and Once(lambda: made()._content))
         elif kind is contents.RecordArray:
             key.append(None if node._fields is None else tuple(node._fields))
             key.append(len(node._contents))
@@ -94,8 +102,10 @@ class Buffers:
                     columns.append(content._data)
                 else:
                     self.walk(content, None)
+        elif kind is contents.ListArray and made is None and _offsets_of(node) is not None:
+            self.in_place(node, _offsets_of(node))
         elif kind in (contents.ListOffsetArray, contents.ListArray):
-            key.append("lists")
+            key.append(kind)
             key.append(np.dtype(np.int64))
             if node._parameters:
                 key.append(repr(node._parameters))
@@ -104,8 +114,15 @@ class Buffers:
             self.aliases[len(columns)] = len(columns)
             columns.append(Once(lambda: packed()._offsets._data))
             self.walk(node._content, Once(lambda: _trimmed(packed())))
+        elif kind is contents.IndexedArray and made is None and _is_identity(node):
+            key.append("identity")
+            if node._parameters:
+                key.append(repr(node._parameters))
+            self.walk(node._content, None)
         elif kind is contents.IndexedArray and node.parameter("__array__") is None:
             key.append("indexed")
+            if node._parameters:
+                key.append(repr(node._parameters))
             inner = node._content
             if type(inner) is contents.RecordArray:  # field by field, so that a field that is not read is not made
                 key.append(None if inner._fields is None else tuple(inner._fields))
@@ -118,7 +135,10 @@ class Buffers:
             else:
                 self.walk(inner, Once(lambda: (node if made is None else made()).project()))
         elif node.is_option:
-            key.append("option")
+            key.append(kind)
+            key.append(node._index.dtype if kind is contents.IndexedOptionArray else getattr(node, "_valid_when", None))
+            if node._parameters:
+                key.append(repr(node._parameters))
             there = Once(lambda: _valid_and_content(node if made is None else made()))
             columns.append(Once(lambda: there()[0]))
             self.walk(node._content, Once(lambda: there()[1]))
@@ -126,6 +146,53 @@ class Buffers:
             key.append("foreign")
             key.append(kind)
             key.append(repr(node.form) if kind is not contents.EmptyArray else None)
+
+    def in_place(self, node: Any, offsets: np.ndarray) -> None:
+        """Visits lists whose elements are in order."""
+        key, columns = self.key, self.columns
+        key.append("lists" if type(node) is contents.ListOffsetArray else "lists in order")
+        key.append(offsets.dtype)
+        if node._parameters:
+            key.append(repr(node._parameters))
+        first = self.aliases[len(columns)] = self.seen.setdefault(id(offsets), len(columns))
+        key.append(first)
+        columns.append(offsets)
+        self.walk(node._content, None)
+
+
+# Buffers that list_array() and identity() have made: offsets by the id of the starts, and indices by their id.
+_offsets: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+_identities: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+
+
+def list_array(offsets: np.ndarray, content: Any, parameters: Any) -> contents.ListArray:
+    """Lists in order, of the class that Awkward's result has: its pad_none differs by class."""
+    starts, stops = ak.index.Index64(offsets[:-1]), ak.index.Index64(offsets[1:])
+    _offsets[id(starts._data)] = offsets
+    return contents.ListArray(starts, stops, content, parameters=parameters)
+
+
+def _offsets_of(node: Any) -> np.ndarray | None:
+    """The offsets of what list_array() has made, as far as the lists are still those."""
+    starts, stops = node._starts._data, node._stops._data
+    found = _offsets.get(id(starts))
+    if found is None or len(found) != len(starts) + 1 or len(found) != len(stops) + 1:
+        return None
+    first = found.ctypes.data
+    same = (starts.ctypes.data, stops.ctypes.data) == (first, first + found.itemsize) and starts.strides == stops.strides
+    return found if same and starts.strides == found.strides else None
+
+
+def identity(content: Any, parameters: Any) -> contents.IndexedArray:
+    """The content, as an array of the class of Awkward's result: its is_none differs by class."""
+    index = ak.index.Index64(np.arange(content.length, dtype=np.int64))
+    _identities[id(index._data)] = index._data
+    return contents.IndexedArray(index, content, parameters=parameters)
+
+
+def _is_identity(node: Any) -> bool:
+    index = node._index._data
+    return _identities.get(id(index)) is index and len(index) == node._content.length
 
 
 def _trimmed(lists: Any) -> Any:
@@ -151,6 +218,8 @@ def _valid_and_content(node: Any) -> tuple[np.ndarray, Any]:
         return valid, content._carry(ak.index.Index64(np.where(valid, index, 0)), allow_lazy=False)
     if not node.is_option:
         return np.ones(node.length, np.bool_), node
+    if type(node) is contents.ByteMaskedArray and node._mask.data.size and node._mask.data.view(np.uint8).max() > 1:
+        raise Rerun("a mask with bytes other than 0 and 1, which Awkward's functions do not agree on")
     return np.asarray(node.mask_as_bool(valid_when=True)), node._content[: node.length]
 
 
@@ -163,6 +232,8 @@ def lowered_input(low: Any, node: Any, start: int, domain: int, made: bool = Fal
     if kind is contents.NumpyArray:
         dtype = node._data.dtype
         if node._data.ndim != 1:
+            if type(node._data) is np.ndarray:
+                return lowered_input(low, node.to_RegularArray(), start, domain, made)
             return Foreign(f"an array of {node._data.ndim} dimensions", domain), start
         if dtype.name not in TYPES or not dtype.isnative or node.parameter("__array__") is not None:
             return Foreign(f"numbers of type {dtype}", domain), start + 1
@@ -171,10 +242,21 @@ def lowered_input(low: Any, node: Any, start: int, domain: int, made: bool = Fal
         if node.parameter("__array__") is not None:
             below = _count(node._content)
             return Foreign(f"lists that are a {node.parameter('__array__')}", domain), start + 1 + below
+        made = made or (kind is contents.ListArray and _offsets_of(node) is None)
         offsets = node._offsets.dtype.name if kind is contents.ListOffsetArray and not made else "int64"
         lists = low.input_lists(domain, start, offsets)
-        content, after = lowered_input(low, node._content, start + 1, lists, made or kind is contents.ListArray)
+        content, after = lowered_input(low, node._content, start + 1, lists, made)
         return Lists(lists, content, domain), after
+    if kind is contents.RegularArray and node._size > 0 and node.parameter("__array__") is None:
+        if node._size == 1:
+            content, after = lowered_input(low, node._content, start, domain, made)
+            return Single(content), after
+        lists = low.input_lists(domain, start, "int64")
+        low.sizes[lists] = node._size
+        content, after = lowered_input(low, node._content, start + 1, lists, made)
+        return Lists(lists, content, domain), after
+    if kind is contents.IndexedArray and not made and _is_identity(node):
+        return lowered_input(low, node._content, start, domain)
     if kind is contents.IndexedArray and node.parameter("__array__") is None:
         return lowered_input(low, node._content, start, domain, True)
     if kind is contents.RecordArray:
@@ -185,7 +267,7 @@ def lowered_input(low: Any, node: Any, start: int, domain: int, made: bool = Fal
     if node.is_option:
         valid = low.column(start, "bool", domain)
         content, after = lowered_input(low, node._content, start + 1, domain, True)
-        return Option(valid, content), after
+        return Option(valid, content, None if kind is contents.IndexedOptionArray else "content"), after
     return Foreign(f"a layout of class {kind.__name__}", domain), start
 
 
@@ -199,41 +281,59 @@ def _count(node: Any) -> int:
 # -------------------------------------------------------------------------------------------------------------- outputs
 
 
-def conforms(array: Any, layout: Any) -> bool:
+def conforms(low: Any, array: Any, layout: Any) -> bool:
     """Whether a lowered array has the type of Awkward's layout."""
     if layout.is_indexed and not layout.is_option:
-        return layout.parameter("__array__") is None and conforms(array, layout._content)
+        return layout.parameter("__array__") is None and conforms(low, array, layout._content)
+    if layout.is_numpy and layout._data.ndim > 1:
+        return conforms(low, array, layout.to_RegularArray())
     kind = type(array)
     if kind is Foreign:
         return True
     if layout.is_option:
         if kind is not Option:
-            return type(layout) is contents.UnmaskedArray and conforms(array, layout._content)
-        return conforms(array.content, layout._content)
+            return type(layout) is contents.UnmaskedArray and conforms(low, array, layout._content)
+        return conforms(low, array.content, layout._content)
     if kind is Column:
-        return layout.is_numpy and layout._data.ndim == 1 and layout.dtype.name == array.value.dtype
+        return layout.is_numpy and layout.dtype.name == array.value.dtype
     if kind is Record:
         return (
             layout.is_record
             and list(array.fields) == layout.fields
-            and all(conforms(x, content) for x, content in zip(array.fields.values(), layout._contents))
+            and all(conforms(low, x, content) for x, content in zip(array.fields.values(), layout._contents))
         )
     if kind is Lists:
-        return (
-            layout.is_list
-            and not layout.is_regular
-            and layout.parameter("__array__") is None
-            and conforms(array.content, layout._content)
-        )
+        if layout.is_list and layout.is_regular:
+            if not isinstance(layout._size, int) or layout._size < 2:
+                return False
+            low.sizes[array.lists] = layout._size  # Awkward's type says it
+        return layout.is_list and layout.parameter("__array__") is None and conforms(low, array.content, layout._content)
     if kind is Single:
         if not layout.is_list or (layout.is_regular and layout._size != 1):
             return False
         array.regular = layout.is_regular
-        return conforms(array.content, layout._content)
+        return conforms(low, array.content, layout._content)
     if kind is Fixed:
         is_fixed = layout.is_list and layout.is_regular and layout._size == len(array.contents)
-        return is_fixed and all(conforms(x, layout._content) for x in array.contents)
+        return is_fixed and all(conforms(low, x, layout._content) for x in array.contents)
     return False
+
+
+def classes(layout: Any) -> tuple:
+    """The classes of a layout, as far as Awkward's functions differ by them."""
+    kind = type(layout)
+    if layout.is_record:
+        return kind, tuple(map(classes, layout._contents))
+    if layout.is_union:
+        return (kind,)
+    if layout.is_option:
+        return kind, getattr(layout, "_valid_when", None), classes(layout._content)
+    if layout.is_indexed:
+        inner = classes(layout._content)
+        return (kind, inner) if layout._content.is_record or layout._content.is_list else inner
+    if layout.is_list:
+        return kind, classes(layout._content)
+    return kind, getattr(layout, "dtype", None)
 
 
 class Shape:
@@ -261,20 +361,16 @@ class Shape:
         parameters = layout._parameters
         kind = type(array)
         if layout.is_indexed and not layout.is_option:
-            return self.of(low, array, layout._content)
+            content = self.of(low, array, layout._content)
+            is_seen = layout._content.is_record or layout._content.is_list
+            return (lambda out: identity(content(out), parameters)) if is_seen else content
         if kind is Foreign:
             raise Unsupported(array.reason)
         if layout.is_option:
-            if kind is not Option:
-                content = self.of(low, array, layout._content)
-                return lambda out: contents.UnmaskedArray(content(out), parameters=parameters)
-            content, valid = self.of(low, array.content, layout._content), low.output(array.valid, array.domain)
-
-            def option(out: list) -> Any:
-                mask = ak.index.Index8(out[valid].view(np.int8))
-                return contents.ByteMaskedArray(mask, content(out), valid_when=True, parameters=parameters)
-
-            return option
+            return self.option(low, array, layout)
+        if layout.is_numpy and layout._data.ndim > 1:
+            made = self.of(low, array, layout.to_RegularArray())
+            return lambda out: contents.NumpyArray(made(out).to_backend_array(), parameters=parameters)
         if kind is Column:
             number = low.output(array.value, array.domain)
             return lambda out: contents.NumpyArray(out[number], parameters=parameters)
@@ -290,7 +386,12 @@ class Shape:
 
             return record
         if kind is Lists:
-            content, number = self.of(low, array.content, layout._content), low.output_offsets(array.lists)
+            content = self.of(low, array.content, layout._content)
+            if layout.is_regular:
+                return lambda out: contents.RegularArray(content(out), layout._size, parameters=parameters)
+            number = low.output_offsets(array.lists)
+            if type(layout) is contents.ListArray:
+                return lambda out: list_array(out[number], content(out), parameters)
             return lambda out: contents.ListOffsetArray(ak.index.Index64(out[number]), content(out), parameters=parameters)
         if kind is Single:
             content = self.of(low, array.content, layout._content)
@@ -304,3 +405,36 @@ class Shape:
 
             return single
         raise Unsupported(f"a result of {kind.__name__}")
+
+    def option(self, low: Any, array: Any, layout: Any) -> Any:
+        """As of(), of missing values. The classes of layouts are Awkward's, because its functions differ by class."""
+        parameters = layout._parameters
+        kind = type(layout)
+        if kind is contents.UnmaskedArray:
+            content = self.of(low, array.content if type(array) is Option else array, layout._content)
+            return lambda out: contents.UnmaskedArray(content(out), parameters=parameters)
+        if kind is contents.BitMaskedArray:  # Awkward's type tracer does not notice where it becomes a ByteMaskedArray
+            raise Unsupported("a layout of class BitMaskedArray")
+        is_indexed = kind is contents.IndexedOptionArray
+        if has_lists(array.content) and array.hides != ("nothing" if is_indexed else "content"):
+            raise Unsupported("missing lists: what Awkward's layout hides is not known")
+        if is_indexed:
+            there = low.everywhere(array.valid, array.domain)
+            content = self.of(low, low.filtered(array.content, low.builder.filter(array.domain, there.handle)), layout._content)
+            valid, dtype = low.output(there, array.domain), layout._index.dtype
+
+            def indexed(out: list) -> Any:
+                index = np.full(len(out[valid]), -1, dtype)
+                places = np.flatnonzero(out[valid])
+                index[places] = np.arange(len(places), dtype=dtype)
+                return contents.IndexedOptionArray(ak.index.Index(index), content(out), parameters=parameters)
+
+            return indexed
+        content = self.of(low, array.content, layout._content)
+        mask = low.output(array.valid if layout._valid_when else low.invert(array.valid), array.domain)
+
+        def masked(out: list) -> Any:
+            index = ak.index.Index8(out[mask].view(np.int8))
+            return contents.ByteMaskedArray(index, content(out), valid_when=layout._valid_when, parameters=parameters)
+
+        return masked

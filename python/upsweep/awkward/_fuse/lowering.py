@@ -52,6 +52,10 @@ class Lowering:
         self.aliases = aliases  # buffers of offsets: the first one that is the same array
         self.list_parents: dict[int, int] = {}
         self.vals: dict[int, Val] = {}
+        self.offsets: set[int] = set()  # the buffers that are offsets
+        # Awkward refuses some subscripts of lists of lists if offsets do not begin at 0.
+        self.needs_offsets_from_0 = False
+        self.sizes: dict[int, int] = {}  # of regular lists, which are broadcast as NumPy broadcasts
         self.lists_of_counts: dict[int, int] = {}
         self.parameters: list[tuple[Any, str]] = []  # (node, type)
         self.parameter_of: dict[tuple, int] = {}
@@ -188,6 +192,7 @@ class Lowering:
     # ---- arrays
 
     def input_lists(self, domain: int, number: int, offsets: str) -> int:
+        self.offsets.add(number)
         first = self.aliases.get(number, number)
         if self.list_parents.setdefault(first, domain) != domain:
             first = number
@@ -197,8 +202,8 @@ class Lowering:
     def lists(self, lists: int, content: Any) -> Lists:
         return Lists(lists, content, self.parent(lists))
 
-    def option(self, valid: Val, x: Any) -> Option:
-        return Option(self.both(valid, x.valid), x.content) if isinstance(x, Option) else Option(valid, x)
+    def option(self, valid: Val, x: Any, hides: str | None = None) -> Option:
+        return Option(self.both(valid, x.valid), x.content) if isinstance(x, Option) else Option(valid, x, hides)
 
     def moved(self, x: Any, index: Val) -> Any:
         """The elements of an array at positions, over the domain of the positions."""
@@ -207,7 +212,8 @@ class Lowering:
         if isinstance(x, Record):
             return Record({name: self.moved(y, index) for name, y in x.fields.items()}, index.domain)
         if isinstance(x, Option):
-            return Option(self.take(x.valid, index), self.moved(x.content, index))
+            hides = "content" if x.hides == "content" else None
+            return Option(self.take(x.valid, index), self.moved(x.content, index), hides)
         if isinstance(x, Single):
             return Single(self.moved(x.content, index), x.regular)
         if isinstance(x, Lists):
@@ -275,7 +281,7 @@ class Lowering:
         options = [x for x in args if isinstance(x, Option)]
         if options:
             inner = self.broadcast([x.content if isinstance(x, Option) else x for x in args], leaf, stop)
-            return self.option(self.both(*[x.valid for x in options]), inner)
+            return self.option(self.both(*[x.valid for x in options]), inner, "nothing")
         lists = [x for x in args if isinstance(x, Lists)]
         singles = [x for x in args if isinstance(x, Single)]
         if any(isinstance(x, Fixed) for x in args):
@@ -284,7 +290,13 @@ class Lowering:
             if not all(x.regular for x in singles):
                 args = [self.as_lists(x) if isinstance(x, Single) and not x.regular else x for x in args]
                 lists = [x for x in args if isinstance(x, Lists)]
-            chosen = lists[0].lists
+            variable = [x for x in lists if x.lists not in self.sizes]
+            if not variable and any(isinstance(x, Column | Record) for x in args):
+                # As NumPy broadcasts: from the right.
+                raise Unsupported("regular lists with an array that has no lists")
+            if not variable and len({self.sizes[x.lists] for x in lists}) > 1:
+                raise Unsupported("regular lists of different lengths")
+            chosen = (variable or lists)[0].lists
             return self.lists(chosen, self.broadcast([self.into(x, chosen) for x in args], leaf, stop))
         if singles and any(isinstance(x, Column | Record) for x in args):
             # As NumPy broadcasts: from the right.
@@ -320,7 +332,7 @@ class Lowering:
         if isinstance(x, Lists):
             return Lists(x.lists, self.field(x.content, name), x.domain)
         if isinstance(x, Option):
-            return self.option(x.valid, self.field(x.content, name))
+            return self.option(x.valid, self.field(x.content, name), x.hides)
         if isinstance(x, Single):
             return Single(self.field(x.content, name), x.regular)
         if isinstance(x, Fixed):
@@ -344,7 +356,7 @@ class Lowering:
         if isinstance(x, Option) or isinstance(where, Option):
             valid = [y.valid for y in (x, where) if isinstance(y, Option)]
             inner = self.item(*[y.content if isinstance(y, Option) else y for y in (x, where)])
-            return self.option(self.both(*valid), inner)
+            return self.option(self.both(*valid), inner, None if isinstance(where, Option) else "nothing")
         if isinstance(x, Single):
             x = self.as_lists(x)
         if isinstance(x, Lists) and isinstance(where, Lists):
@@ -370,6 +382,7 @@ class Lowering:
             raise Unsupported("a subscript of other lists")
         index = where.content
         if isinstance(index, Lists):
+            self.needs_offsets_from_0 = True
             if where.lists != x.lists:
                 index = self.moved(index, self.positions(x.lists))
                 self.check(self.map("equal", self.counts(where.lists), self.counts(x.lists)), "a subscript of other lists")
@@ -432,7 +445,7 @@ class Lowering:
         if not where:
             return x
         if isinstance(x, Option):
-            return self.option(x.valid, self.slices(x.content, (slice(None), *where), x.valid))
+            return self.option(x.valid, self.slices(x.content, (slice(None), *where), x.valid), "nothing")
         one, rest = where[0], where[1:]
         if one is None:
             return Single(self.slices(x, (slice(None), *rest)))

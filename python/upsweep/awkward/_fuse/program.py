@@ -14,13 +14,9 @@ import awkward as ak
 import numpy as np
 
 from upsweep.awkward._fuse import calls, layouts
-from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Scalar, Unsupported
+from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Rerun, Scalar, Unsupported
 from upsweep.awkward._fuse.lowering import Lowering, fits
 from upsweep.awkward._fuse.recorder import REMOVED, Argument, Node, Recording
-
-
-class Rerun(Exception):
-    """This call must be executed by Awkward: a check has failed, or a number does not fit."""
 
 
 def nodes_in(x: Any) -> Any:
@@ -68,6 +64,8 @@ class Stage:
         self.shapes: dict[Node, layouts.Shape] = {}  # what the plan computes
         self.calls: list[Node] = []  # what Awkward executes
         self._arithmetic: dict[Node, bool] = {}
+        # The types of the recording hold only if Awkward's results have the recorded classes. Some depend on data.
+        self.refused = next((node.name for node, x in there.items() if _differs(node, x)), None)
         self._lower(order, there)
         self._choose(order, there)
         done = {*self.shapes, *self.calls}
@@ -107,7 +105,9 @@ class Stage:
         if node.kind == "scalar":
             raise Unsupported("an operation of numbers that depend on arrays")
         made = calls.lowered(low, node, replaced(list(node.args), value), replaced(node.kwargs, value))
-        if isinstance(node.meta, ak.Array) and (not isinstance(made, ARRAYS) or not layouts.conforms(made, node.meta._layout)):
+        if isinstance(node.meta, ak.Array) and (
+            not isinstance(made, ARRAYS) or not layouts.conforms(low, made, node.meta._layout)
+        ):
             raise Unsupported("a result of a type that plans do not have")
         return made
 
@@ -158,10 +158,14 @@ class Stage:
 
     def run(self, there: dict[Node, Any], buffers: layouts.Buffers, threads: int | None) -> None:
         """Adds what this stage computes to `there`. `buffers` are those of the arrays in `there`."""
+        if self.refused is not None:
+            raise Rerun(f"{self.refused}: the class of the layout depends on data")
         if self.plan is not None:
             columns: list[Any] = [None] * len(buffers.columns)
             for i in self.columns:
                 columns[i] = _array(buffers.columns[i])
+            if self.low.needs_offsets_from_0 and any(_begins_late(columns[i]) for i in self.low.offsets):
+                raise Rerun("a subscript of lists of lists whose offsets do not begin at 0")
             parameters = [(_parameter(there[node], dtype), dtype) for node, dtype in self.low.parameters]
             made = self.plan.run(columns, parameters, buffers.lengths[self.events], threads)
             if isinstance(made, tuple):
@@ -171,6 +175,14 @@ class Stage:
         for node in self.calls:
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
             there[node] = node.function(*args, **kwargs)
+
+
+def _begins_late(offsets: np.ndarray | None) -> bool:
+    return offsets is not None and len(offsets) > 0 and offsets[0] != 0
+
+
+def _differs(node: Node, x: Any) -> bool:
+    return isinstance(x, ak.Array) and layouts.classes(x._layout) != layouts.classes(node.meta._layout)
 
 
 def _events(lengths: list[int]) -> int:
