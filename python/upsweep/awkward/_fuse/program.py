@@ -16,7 +16,7 @@ import numpy as np
 from upsweep.awkward._fuse import calls, layouts
 from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Scalar, Unsupported
 from upsweep.awkward._fuse.lowering import Lowering, fits
-from upsweep.awkward._fuse.recorder import REMOVED, Argument, Node, Recording
+from upsweep.awkward._fuse.recorder import REMOVED, Argument, Existing, Node, Recording
 
 
 class Rerun(Exception):
@@ -280,6 +280,8 @@ class Program:
                 return there[x]
             if isinstance(x, Argument):
                 return values[x.place]
+            if isinstance(x, Existing):
+                return x.container
             if isinstance(x, dict):
                 return {name: over(y) for name, y in x.items()}
             return type(x)([over(y) for y in x]) if isinstance(x, list | tuple) else x
