@@ -62,7 +62,7 @@ class Scan:
         self.imports: set[tuple] = set()  # (module, level, names)
         self.attributes: set[str] = set()  # of objects that are not known here
         self.strings: set[str] = set()  # among the constants
-        self.stored: set[str] = set()  # attributes of `self`, in an __init__
+        self.stored: set[str] = set()  # attributes of the first argument
         self.stored_cells: set[str] = set()
         self.identities = False  # whether it compares identities, other than with None
         self.matches = False  # whether it asks for classes, in a match statement
@@ -72,11 +72,11 @@ class Scan:
 def scan(code: types.CodeType) -> Scan:
     """Raises Impure if an instruction has a side effect."""
     made = Scan()
-    _scan(code, made)
+    _scan(code, made, is_outer=True)
     return made
 
 
-def _scan(code: types.CodeType, made: Scan) -> None:
+def _scan(code: types.CodeType, made: Scan, is_outer: bool) -> None:
     if code.co_flags & (0x80 | 0x200):  # coroutines
         raise Impure("is a coroutine")
     steps = [x for x in dis.get_instructions(code) if x.opname not in _SKIPPED]
@@ -96,7 +96,7 @@ def _scan(code: types.CodeType, made: Scan) -> None:
             if i > inside:
                 made.attributes.add(step.argval)
         elif name == "STORE_ATTR":
-            _store(code, steps, i, made)
+            _store(code if is_outer else None, steps, i, made)
         elif name in ("STORE_DEREF", "DELETE_DEREF"):
             made.stored_cells.add(step.argval)
         elif name == "IMPORT_NAME":
@@ -154,7 +154,7 @@ def _check_format(before: dis.Instruction) -> None:
 
 def _check_constant(x: Any, made: Scan) -> None:
     if isinstance(x, types.CodeType):
-        _scan(x, made)
+        _scan(x, made, is_outer=False)
     elif type(x) in (tuple, frozenset):
         for y in x:
             _check_constant(y, made)
@@ -166,16 +166,22 @@ def _check_constant(x: Any, made: Scan) -> None:
         raise Impure(f"contains a constant of type {type(x).__name__}")
 
 
-def _store(code: types.CodeType, steps: list, i: int, made: Scan) -> None:
-    """Setting an attribute has an effect, except for a new object's."""
-    names = steps[i - 1].argval if isinstance(steps[i - 1].argval, tuple) else (steps[i - 1].argval,)
-    own = code.co_varnames[0] if code.co_argcount else None
-    from_local = steps[i - 1].opname.startswith("LOAD_FAST") and not steps[i].is_jump_target
-    is_own = from_local and names[-1] == own and own not in code.co_cellvars
+def _store(code: types.CodeType | None, steps: list, i: int, made: Scan) -> None:
+    """Setting an attribute has an effect, except for an object that the call has created."""
+    name, before = steps[i].argval, steps[i - 1]
+    own = code.co_varnames[0] if code is not None and code.co_argcount else None
+    if before.opname == "SWAP":  # `self.count += 1`: the object is loaded, copied, and its attribute is read
+        copies = [k for k in range(1, i) if steps[k].opname == "COPY" and _reads(steps[k + 1], name)]
+        before = steps[copies[-1] - 1] if copies else before
+    is_own = before.opname.startswith("LOAD_FAST") and _as_tuple(before.argval)[-1] == own and not steps[i].is_jump_target
     again = any(x.opname.startswith(("STORE_FAST", "DELETE_FAST")) and own in _as_tuple(x.argval) for x in steps)
-    if code.co_name not in ("__init__", "__post_init__") or not is_own or again:
-        raise Impure(f"sets the attribute {steps[i].argval}")
-    made.stored.add(steps[i].argval)
+    if own is None or not is_own or again or own in code.co_cellvars:
+        raise Impure(f"sets the attribute {name}")
+    made.stored.add(name)
+
+
+def _reads(step: dis.Instruction, name: str) -> bool:
+    return step.opname == "LOAD_ATTR" and step.argval == name
 
 
 def _as_tuple(x: Any) -> tuple:

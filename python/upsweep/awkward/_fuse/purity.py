@@ -143,6 +143,9 @@ class Reach:
         self._records: set[str] = set()  # names of records whose behaviors are followed
         self._behaviors: list[dict] = [ak.behavior]
         self._functions = 0
+        # A method may set attributes of its object if all objects of the class are made in the call.
+        self._setters: list[tuple[type, str]] = []
+        self._classes_of_objects: set[type] = {ak.Array, ak.Record}
         self._todo: list[tuple] = []
         self._seen: set[tuple] = set()
         self._kept: list[Any] = []  # objects whose ids are in self._seen
@@ -161,16 +164,19 @@ class Reach:
                 self._visit(*self._todo.pop())
             behind = [x for x in self._open if x[1] < len(self._names)]
             if not behind:
-                return
+                break
             for each in behind:
                 names, each[1] = self._names[each[1] :], len(self._names)
                 each[0](names)
+        for cls, what in self._setters:
+            if cls in self._classes_of_objects or issubclass(cls, ak.Array | ak.Record):
+                raise Impure(what)
 
     # ---- the parts of a graph search
 
-    def _later(self, x: Any, label: str, creates: bool = False) -> None:
+    def _later(self, x: Any, label: str, owner: type | None = None) -> None:
         if x is not g.MISSING:
-            self._todo.append((x, label, creates))
+            self._todo.append((x, label, owner))
 
     def _first(self, x: Any, role: str = "") -> bool:
         key = (id(x), role)
@@ -203,18 +209,18 @@ class Reach:
 
     # ---- kinds of objects
 
-    def _visit(self, x: Any, label: str, creates: bool = False) -> None:
+    def _visit(self, x: Any, label: str, owner: type | None = None) -> None:
         kind = type(x)
         if (isinstance(x, _IMMUTABLE) and not isinstance(x, np.void)) and _pure_type(kind):
             return
-        if not self._first(x, "create" if creates else ""):
+        if not self._first(x, "" if owner is None else f"of {id(owner)}"):
             return
         if isinstance(x, types.ModuleType):
             self._module(x, label)
         elif isinstance(x, type):
             self._class(x, label)
         elif isinstance(x, types.FunctionType):
-            self._function(x, label, creates)
+            self._function(x, label, owner)
         elif isinstance(x, types.MethodType):
             self._later(x.__self__, label)
             self._later(x.__func__, label)
@@ -230,7 +236,7 @@ class Reach:
             self._container(x.args, label)
             self._container(x.keywords, label)
         elif isinstance(x, property):
-            self._later(x.fget, label)
+            self._later(x.fget, label, owner)
         elif isinstance(x, staticmethod | classmethod):
             self._later(x.__func__, label)
         elif isinstance(x, functools.cached_property):
@@ -281,7 +287,7 @@ class Reach:
             return
         self._name(*chain)
 
-    def _function(self, function: types.FunctionType, label: str, creates: bool = False) -> None:
+    def _function(self, function: types.FunctionType, label: str, owner: type | None = None) -> None:
         module = _module_of(function)
         pure = _pure_module(module)
         if pure is not None or str(module).startswith("namedtuple_"):
@@ -301,8 +307,13 @@ class Reach:
         except Impure as why:
             raise Impure(f"{label} {why}" if label else str(why)) from None
         code = function.__code__
-        if found.stored and not creates:
-            raise Impure(f"{label} sets the attribute {min(found.stored)}")
+        if found.stored:
+            if owner is None:
+                raise Impure(f"{label} sets the attribute {min(found.stored)}")
+            self._setters.append((owner, f"{label} sets the attribute {min(found.stored)}"))
+            self._no_setters(owner, label)
+            self._by_names(lambda names: self._no_setters(owner, label))
+            self._ask()
         changed = found.stored_cells.intersection(code.co_freevars)
         if changed:
             raise Impure(f"{label} changes {min(changed)} of the function around it")
@@ -411,8 +422,7 @@ class Reach:
                 if name == "__new__" and issubclass(base, enum.Enum):
                     continue
                 made = self._item(space, name, f"{label}.{name}")
-                self._later(made, f"{label}.{name}", name != "__new__")
-                self._by_names(lambda names, base=base: self._no_setters(base, label))
+                self._later(made, f"{label}.{name}", None if name == "__new__" else base)
         if isinstance(cls, enum.EnumMeta):
             for member in cls.__members__.values():
                 self._later(member, f"{label}.{member.name}")
@@ -442,6 +452,7 @@ class Reach:
         for base in cls.__mro__:
             known = base in _BASES or base in _TYPING or base.__module__.partition(".")[0] in ("vector", "enum", "awkward")
             known = known or (issubclass(base, BaseException) and base.__module__ == "builtins") or base is types.SimpleNamespace
+            known = known or base.__module__ == "collections.abc" or issubclass(ak.Array, base)
             known = known or base in (collections.OrderedDict, collections.deque)
             if not known and _library(base):
                 raise Impure(f"uses {label}, a class that derives from {base.__module__}.{base.__qualname__}")
@@ -453,7 +464,7 @@ class Reach:
             for name, x in list(space.items()):
                 if _special(name) and name not in _PASSIVE | _CREATION | _ON_DEMAND:
                     if not _of_dataclass(base, name, x):
-                        self._later(self._item(space, name, f"{label}.{name}"), f"{label}.{name}")
+                        self._later(self._item(space, name, f"{label}.{name}"), f"{label}.{name}", base)
             if "__getattr__" in space or "__getattribute__" in space:
                 self._ask()
 
@@ -469,11 +480,12 @@ class Reach:
                 elif name == "__exit__":
                     raise Impure(f"uses {label} in a with statement")
                 else:
-                    self._later(x, f"{label}.{name}")
+                    self._later(x, f"{label}.{name}", base)
 
     def _object(self, x: Any, label: str) -> None:
         """An object of a class of the user."""
         cls = type(x)
+        self._classes_of_objects.update(cls.__mro__)
         self._parts(cls, label)
         if isinstance(x, list | dict | set | tuple | frozenset | collections.deque):
             self._container(x, label)
@@ -528,8 +540,8 @@ class Reach:
         metas = [node.meta for node in graph.nodes]
         if self.tests_classes and any(type(x) in _UNKNOWN_NUMBERS for x in metas):
             raise Impure("asks for the class of an object, and computes a number from an array")
-        for name in sorted(set().union(*(record_names(x._layout) for x in metas if isinstance(x, ak.Array))) - self._records):
-            for behavior in self._behaviors:
+        for name in sorted(set().union(*(record_names(x._layout) for x in metas if isinstance(x, ak.Array)))):
+            for behavior in self._behaviors if name not in self._records else ():
                 if any(_mentions(key, name) and not _trusted(x) for key, x in behavior.items()):
                     raise Impure(f"makes records named {name}, whose behavior was not followed")
             self._guard_records(name)
@@ -537,7 +549,6 @@ class Reach:
     def _follow_records(self, names: set[str]) -> None:
         for name in sorted(names - self._records):
             self._records.add(name)
-            self._guard_records(name)
             for behavior in self._behaviors:
                 for key, x in behavior.items():
                     if _mentions(key, name) and not _trusted(x):

@@ -276,6 +276,11 @@ class Lazy(ak.Array):
         self._fuse_for_libraries("the attributes of an array")
         return ak.Array.attrs.fget(self)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_fuse_") and name != "__class__":
+            self._fuse_for_libraries("an attribute of an array is set")
+        object.__setattr__(self, name, value)
+
     def _fuse_for_libraries(self, what: str) -> None:
         caller = sys._getframe(2).f_globals.get("__name__", "")
         if caller.partition(".")[0] not in _READERS_OF_TYPES:
@@ -286,7 +291,7 @@ class REMOVED:
     """The value of a field that is removed."""
 
 
-_READERS_OF_TYPES = {"awkward", "vector"}
+_READERS_OF_TYPES = {"awkward", "upsweep", "vector"}
 _classes: dict[type, type] = {ak.Array: Lazy}
 
 
