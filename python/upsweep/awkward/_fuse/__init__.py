@@ -35,8 +35,8 @@ _CPU = ak.Array([0]).layout.backend
 if TESTED:
     from upsweep.awkward._fuse import layouts, recorder
     from upsweep.awkward._fuse.guards import Guards
-    from upsweep.awkward._fuse.purity import Impure, Reach, is_constant
     from upsweep.awkward._fuse.program import Program, Rerun
+    from upsweep.awkward._fuse.purity import Impure, Reach, is_constant
 
 __all__ = ["Fused", "fuse"]
 
@@ -243,8 +243,8 @@ class Fused:
         except Impure as why:
             return f"the function {why}"
         graph = recorder.Graph()
-        recorded_args, recorded_kwargs = arguments.recorded(graph, args, kwargs)
         try:
+            recorded_args, recorded_kwargs = arguments.recorded(graph, args, kwargs)
             recording = recorder.record(graph, self._function, recorded_args, recorded_kwargs, guards)
             reach.recorded(graph)
         except Impure as why:

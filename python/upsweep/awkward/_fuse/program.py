@@ -15,6 +15,7 @@ import numpy as np
 
 from upsweep.awkward._fuse import calls, layouts
 from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Scalar, Unsupported
+from upsweep.awkward._fuse.instructions import words
 from upsweep.awkward._fuse.lowering import Lowering, fits
 from upsweep.awkward._fuse.recorder import REMOVED, Argument, Existing, Node, Recording
 
@@ -55,9 +56,13 @@ _VIEWS = {ak.with_name, ak.with_parameter, ak.without_parameters, ak.without_fie
 
 
 # Calls of one array that raise no error that depends on data.
-_SAFE = {getattr(ak, name) for name in """all any argcombinations argmax argmin argsort combinations count count_nonzero drop_none
-    fields firsts flatten full_like is_none local_index max mean min nan_to_num num ones_like pad_none prod singletons sort std sum
-    to_packed values_astype var with_name with_parameter without_field without_parameters zeros_like""".split()}  # fmt: skip
+_SAFE = words(
+    """
+    all any argcombinations argmax argmin argsort combinations count count_nonzero drop_none fields firsts flatten is_none
+    local_index max mean min nan_to_num num ones_like pad_none prod singletons sort std sum to_packed values_astype var
+    with_name with_parameter without_field without_parameters zeros_like
+    """
+)
 
 
 def _may_raise(node: Node) -> bool:
@@ -65,7 +70,8 @@ def _may_raise(node: Node) -> bool:
     if node.kind in ("input", "number", "field", "part"):
         return False
     arrays = sum(isinstance(x.meta, ak.Array) for x in nodes_in((node.args, node.kwargs)))
-    return not (node.kind == "ufunc" and arrays < 2 or node.kind == "call" and node.function in _SAFE and arrays < 2)
+    is_safe = node.kind == "ufunc" or (node.name in _SAFE and node.function is getattr(ak, node.name, None))
+    return arrays > 1 or not is_safe
 
 
 class Stage:
@@ -89,7 +95,9 @@ class Stage:
         done = {*self.shapes, *self.calls}
         self.checked = checked | {node for node in program.unused if node in self.lowered or node in done}
         assert done or self.checked > checked, "a stage without progress"
-        self.is_last = all(node in done for node in program.outputs if node in order) and self.checked.issuperset(program.unused)
+        self.is_last = all(node in done for node in program.outputs if node in order) and self.checked.issuperset(
+            program.unused
+        )
 
     def _lower(self, order: list[Node], there: dict[Node, Any]) -> None:
         arrays = {node: x for node, x in there.items() if isinstance(x, ak.Array)}

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/awkward/_fuse/purity.py: proves that a function has no side effect, and guards all that it can read.
-"""A recording is valid as long as the function would do the same again. Reach follows everything that a function's code can
-reach: the names that it loads, the functions and methods behind them, default arguments, closures, attributes of objects and
-items of containers. Each of these is
+"""A recording is valid as long as the function would do the same again. Reach follows everything that a function's code loads:
+functions and methods, default arguments, closures, attributes of objects, items of containers. Each of these is
 
 - immutable, or a function of a library that is known to be pure,
 - a function or a class of the user, whose code is followed in turn, or
@@ -30,7 +29,7 @@ import numpy as np
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
 from upsweep.awkward._fuse import guards as g
-from upsweep.awkward._fuse.instructions import Impure, Scan, scan
+from upsweep.awkward._fuse.instructions import Impure, Scan, scan, words
 
 # Containers with more items, and ndarrays with more bytes, are not compared in each call.
 _MOST_ITEMS = 4096
@@ -67,15 +66,17 @@ _PURE_MODULES = {
     "types": "CodeType FunctionType coroutine new_class prepare_class",
     "scipy.special": "",
 }
-_PURE_MODULES = {module: frozenset(names.split()) for module, names in _PURE_MODULES.items()}
+_PURE_MODULES = {module: words(names) for module, names in _PURE_MODULES.items()}
 _OPERATOR = sys.modules["_operator"]
 
-_PURE_BUILTINS = """
-    abs all any ascii bin bool bytearray bytes callable chr complex dict divmod enumerate filter float format frozenset hex int
-    isinstance issubclass iter len list map max min next object oct ord pow range repr reversed round set slice sorted str sum super
-    tuple zip
-    """.split()
-_PURE_BUILTINS = {id(getattr(builtins, name)) for name in _PURE_BUILTINS}
+_BUILTINS = words(
+    """
+    abs all any ascii bin bool bytearray bytes callable chr complex dict divmod enumerate filter float format frozenset
+    hex int isinstance issubclass iter len list map max min next object oct ord pow range repr reversed round set slice
+    sorted str sum super tuple zip
+    """
+)
+_PURE_BUILTINS = {id(getattr(builtins, name)) for name in _BUILTINS}
 _PURE_BUILTINS |= {id(x) for x in vars(builtins).values() if isinstance(x, type) and issubclass(x, BaseException)}
 _FORMATTING = {id(x) for x in (str, repr, format, ascii)}
 _CLASS_TESTS = {id(x) for x in (isinstance, issubclass)}
@@ -86,14 +87,14 @@ _IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, range, types.El
 _BASES = (object, abc.ABC, enum.Enum, tuple, list, dict, set, frozenset, int, float, str, ak.Array, ak.Record)
 _METACLASSES = (type, abc.ABCMeta, enum.EnumMeta)
 # Parts of classes that no operation of an object uses.
-_PASSIVE = frozenset(
+_PASSIVE = words(
     """
-    __module__ __doc__ __dict__ __weakref__ __qualname__ __annotations__ __annotate__ __annotate_func__ __annotations_cache__
-    __match_args__ __dataclass_fields__ __dataclass_params__ __slots__ __firstlineno__ __static_attributes__ __abstractmethods__
-    __orig_bases__ __parameters__ __type_params__ __setattr__ __delattr__ __set_name__ __init_subclass__ __class_getitem__
-    __reduce__ __reduce_ex__ __getstate__ __setstate__ __getnewargs__ __getnewargs_ex__ __copy__ __deepcopy__ __replace__
-    __sizeof__ __dir__ __subclasshook__
-    """.split()
+    __module__ __doc__ __dict__ __weakref__ __qualname__ __annotations__ __annotate__ __annotate_func__
+    __annotations_cache__ __match_args__ __dataclass_fields__ __dataclass_params__ __slots__ __firstlineno__
+    __static_attributes__ __abstractmethods__ __orig_bases__ __parameters__ __type_params__ __setattr__ __delattr__
+    __set_name__ __init_subclass__ __class_getitem__ __reduce__ __reduce_ex__ __getstate__ __setstate__ __getnewargs__
+    __getnewargs_ex__ __copy__ __deepcopy__ __replace__ __sizeof__ __dir__ __subclasshook__
+    """
 )
 _CREATION = frozenset(("__init__", "__new__", "__post_init__"))
 _ON_DEMAND = frozenset(("__str__", "__repr__", "__format__", "__enter__", "__exit__"))
@@ -134,7 +135,7 @@ def _module_of(x: Any) -> Any:
 
 
 class Reach:
-    """What a function can reach. Raises Impure; then the guards so far say when to look again."""
+    """Finds what a function can reach. Raises Impure; the guards that exist by then say when to look again."""
 
     def __init__(self, guards: g.Guards):
         self.guards = guards
@@ -153,7 +154,7 @@ class Reach:
         self._known: set[str] = set()
         self._open: list[list] = []  # [function, number of the names that it has followed]
         self._spaces: dict[type, Any] = {}
-        self._asks = False  # whether a missing attribute is no error
+        self._asks = False  # whether the code asks for attributes that may be missing
 
     def follow(self, function: Any, arguments: list[Any]) -> None:
         self._later(function, getattr(function, "__name__", "the function"))
@@ -451,7 +452,9 @@ class Reach:
             self.guards.add(g.Result, label, abc.get_cache_token)
         for base in cls.__mro__:
             known = base in _BASES or base in _TYPING or base.__module__.partition(".")[0] in ("vector", "enum", "awkward")
-            known = known or (issubclass(base, BaseException) and base.__module__ == "builtins") or base is types.SimpleNamespace
+            known = (
+                known or (issubclass(base, BaseException) and base.__module__ == "builtins") or base is types.SimpleNamespace
+            )
             known = known or base.__module__ == "collections.abc" or issubclass(ak.Array, base)
             known = known or base in (collections.OrderedDict, collections.deque)
             if not known and _library(base):
@@ -462,9 +465,9 @@ class Reach:
             if "__del__" in space:
                 raise Impure(f"uses {label}, a class with __del__")
             for name, x in list(space.items()):
-                if _special(name) and name not in _PASSIVE | _CREATION | _ON_DEMAND:
-                    if not _of_dataclass(base, name, x):
-                        self._later(self._item(space, name, f"{label}.{name}"), f"{label}.{name}", base)
+                is_operator = _special(name) and name not in _PASSIVE | _CREATION | _ON_DEMAND
+                if is_operator and not _of_dataclass(base, name, x):
+                    self._later(self._item(space, name, f"{label}.{name}"), f"{label}.{name}", base)
             if "__getattr__" in space or "__getattribute__" in space:
                 self._ask()
 

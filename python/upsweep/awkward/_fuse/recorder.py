@@ -299,8 +299,8 @@ def _check_class(theirs: type) -> None:
     """A class of a behavior must not replace what the recorder replaces."""
     for base in theirs.__mro__[: theirs.__mro__.index(ak.Array)]:
         if base.__module__.partition(".")[0] not in _READERS_OF_TYPES:
-            for name in vars(base):
-                if name in vars(Lazy) and name not in ("__module__", "__doc__", "__dict__", "__weakref__", "__init__"):
+            for name, x in vars(base).items():
+                if name in vars(Lazy) and name != "__init__" and (callable(x) or isinstance(x, property)):
                     raise NotRecorded(f"the behavior {theirs.__name__} has its own {name}")
 
 
