@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/test_fuse_purity.py: fused functions that read state, change something, or return something else in each
 # call do what the functions do.
+import abc
+import array
 import collections
+import collections.abc
 import contextvars
 import dataclasses
 import datetime
@@ -1047,6 +1050,119 @@ def of_partly_changed_array():
     return lambda x: x * numbers.T[0][0], lambda: numbers.__setitem__((0, 0), 5.0)
 
 
+def of_replaced_class():
+    class Other(Holder):
+        factor = 5.0
+
+    holder = Holder()
+    return lambda x: x * holder.factor, lambda: setattr(holder, "__class__", Other)
+
+
+def of_replaced_bases():
+    class One:
+        factor = 2.0
+
+    class Other:
+        factor = 5.0
+
+    class Own(One):
+        pass
+
+    return lambda x: x * Own.factor, lambda: setattr(Own, "__bases__", (Other,))
+
+
+def of_class_subscript():
+    class Own:
+        numbers = (2.0,)
+
+        def __class_getitem__(cls, key):
+            return cls.numbers[key]
+
+    return lambda x: x * Own[0], lambda: setattr(Own, "numbers", (5.0,))
+
+
+def of_single_dispatch():
+    numbers = [2.0]
+
+    @functools.singledispatch
+    def scale(number):
+        return 0
+
+    scale.register(int)(lambda number: number * numbers[0])
+    return lambda x: x * scale(1), lambda: numbers.__setitem__(0, 5.0)
+
+
+def of_ufunc_of_an_object():
+    holder = Holder()
+    holder.sqrt = lambda: holder.own
+    return lambda x: x * np.sqrt(holder), lambda: setattr(holder, "own", 5.0)
+
+
+def of_alias_of_getattr():
+    holder = Holder()
+    get = getattr
+    return lambda x: x * get(holder, "ow" + "n"), lambda: setattr(holder, "own", 5.0)
+
+
+def of_bytearray():
+    data = bytearray(b"\x02")
+    return lambda x: x * data[0], lambda: data.__setitem__(0, 5)
+
+
+def of_array_module():
+    numbers = array.array("d", [2.0])
+    return lambda x: x * numbers[0], lambda: numbers.__setitem__(0, 5.0)
+
+
+def of_mapping():
+    class Numbers(collections.abc.Mapping):
+        def __init__(self):
+            self.inner = {"a": 2.0}
+
+        def __getitem__(self, key):
+            return self.inner[key]
+
+        def __iter__(self):
+            return iter(self.inner)
+
+        def __len__(self):
+            return len(self.inner)
+
+    numbers = Numbers()
+    return lambda x: x * numbers.get("a"), lambda: numbers.inner.update(a=5.0)
+
+
+def of_virtual_subclass():
+    class Base(abc.ABC):  # noqa: B024
+        pass
+
+    class Own:
+        pass
+
+    own = Own()
+    return lambda x: x * 5 if isinstance(own, Base) else x * 2, lambda: Base.register(Own)
+
+
+def of_builtin_that_is_hidden():
+    space = {}
+    function = types.FunctionType((lambda x: x * max(2.0, 1.0)).__code__, space)
+    return function, lambda: space.update(max=min)
+
+
+def of_library_function_that_is_replaced():
+    module = types.ModuleType("upsweep_test_module")
+    module.sqrt = np.sqrt
+    return lambda x: module.sqrt(x) + 0, lambda: setattr(module, "sqrt", np.square)
+
+
+def of_attribute_of_a_member():
+    class Kind(enum.Enum):
+        A = 1
+
+    Kind.A.factor = 2.0
+    return lambda x: x * Kind.A.factor, lambda: setattr(Kind.A, "factor", 5.0)
+
+
 HOSTILE = {
     name[3:]: made for name, made in list(globals().items()) if name.startswith("of_") and made.__code__.co_argcount == 0
 }
@@ -1321,3 +1437,119 @@ def test_unused_errors_after_calls_of_awkward(x):
 
     check(function, x, 1)
     check(function, x, 0, recorded=(x, 1))
+
+
+# ------------------------------------------------------------------------------------------- behaviors, results, errors
+
+
+def points_with(behavior):
+    return ak.Array(ak.zip({"pt": lists()}), with_name="upsweep_point", behavior=behavior)
+
+
+def test_overloads_that_read_globals(x, monkeypatch):
+    def add(a, b):
+        return ak.zip({"pt": a.pt + b.pt * factor}, with_name="upsweep_point", behavior=a.behavior)
+
+    points = points_with({(np.add, "upsweep_point", "upsweep_point"): add})
+    check_change(lambda: monkeypatch.setitem(globals(), "factor", 5.0), lambda points: (points + points).pt, points)
+
+
+def test_behaviors_that_are_registered_later(x, monkeypatch):
+    class Tripled(ak.Array):
+        @property
+        def tripled(self):
+            return self.pt * 3
+
+    def function(x):
+        points = ak.zip({"pt": x * 2}, with_name="upsweep_point")
+        return points.tripled if hasattr(points, "tripled") else points.pt
+
+    check_change(lambda: monkeypatch.setitem(ak.behavior, ("*", "upsweep_point"), Tripled), function, x)
+
+
+def test_behaviors_of_records_that_the_function_names(x, monkeypatch):
+    monkeypatch.setitem(ak.behavior, ("*", "upsweep_point"), Calibrated)
+
+    def function(x):
+        return ak.zip({"pt": x * 2}, with_name="upsweep_" + "point").calibrated
+
+    name = "upsweep_"
+    check_change(lambda: monkeypatch.setitem(globals(), "factor", 5.0), function, x)
+    check_change(
+        lambda: monkeypatch.setitem(globals(), "factor", 7.0),
+        lambda x: ak.zip({"pt": x * 2}, with_name=name + "point").calibrated,
+        x,
+    )
+
+
+def returns_its_argument(x, numbers):
+    return x * 2, numbers
+
+
+def returns_a_list_twice(x):
+    made = [x * 2]
+    return made, made
+
+
+def test_identity_of_containers_in_the_result(x):
+    numbers = [1.0]
+    assert fuse(returns_its_argument)(x, numbers)[1] is numbers
+    first, second = fuse(returns_a_list_twice)(x)
+    assert first is second
+
+
+def test_keys_of_dicts_that_are_arguments(x):
+    fused = fuse(lambda x, numbers: x * next(iter(numbers)))
+    fused(x, {1: 0})
+    assert_alike(x * 1.5, fused(x, {1.5: 0}))
+    assert_alike(ak.type(x * True), ak.type(fused(x, {True: 0})))
+
+
+def test_classes_of_numbers_from_arrays(x):
+    def function(x):
+        return x * 2 if isinstance(ak.sum(x, axis=None), float) else x * 5
+
+    check(function, x)
+
+
+def warns_through_a_variable(x, how="raise"):
+    with np.errstate(divide=how):
+        return 1 / (x - 1)
+
+
+@pytest.mark.parametrize("how", ["raise", "print", "ignore"])
+def test_error_states_that_are_not_constant(how, x):
+    check(warns_through_a_variable, x, how)
+
+
+def test_a_refused_function_leaves_nothing_behind(x):
+    kept = {"items": [], "count": np.zeros(2)}
+
+    def function(x):
+        kept["items"].append(x)
+        kept["new"] = x * 2
+        kept["count"][1] += 1
+        return x * 2
+
+    fused = fuse(function)
+    for calls in (1, 2, 3):
+        fused(x)
+        assert "changes" in fused.reason or calls > 1
+        assert [type(y) for y in kept["items"]] == [ak.Array] * calls
+        assert type(kept["new"]) is ak.Array
+        assert kept["count"][1] == calls
+
+
+def test_error_states_of_calls_that_awkward_executes(x):
+    def function(x):
+        with np.errstate(divide="ignore"):
+            runs = ak.run_lengths(ak.flatten(x * 2))
+            y = 1.0 / ak.sum(x * 0, axis=None)
+        return runs * y + 1, x * 3
+
+    fused = fuse(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fused(x)
+        fused(x)
+    assert fused.reason is None

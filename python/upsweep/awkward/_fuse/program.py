@@ -198,7 +198,8 @@ class Stage:
                 there[node] = shape.array(made)
         for node in self.calls:
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
-            there[node] = node.function(*args, **kwargs)
+            with np.errstate(**self.program.errors.get(node, {})):
+                there[node] = node.function(*args, **kwargs)
 
 
 def _events(lengths: list[int]) -> int:
@@ -238,6 +239,9 @@ class Program:
         self.unused: set[Node] = set()  # calls that no result needs, and that may raise an error
         used = set(self.missing({}))
         self.unused = {node for node in recording.graph.nodes if node not in used and _may_raise(node)} - set(self.numbers)
+        # Error states that the function has set, by nodes.
+        nodes = recording.graph.nodes
+        self.errors = {node: node.errors for node in nodes if node.errors != recording.graph.errors}
         self.lock = threading.Lock()  # two threads need not build the same stage
 
     def missing(self, there: Any, checked: frozenset | set = frozenset()) -> list[Node]:

@@ -67,7 +67,6 @@ _PURE_MODULES = {
     "scipy.special": "",
 }
 _PURE_MODULES = {module: words(names) for module, names in _PURE_MODULES.items()}
-_OPERATOR = sys.modules["_operator"]
 
 _BUILTINS = words(
     """
@@ -92,8 +91,8 @@ _PASSIVE = words(
     __module__ __doc__ __dict__ __weakref__ __qualname__ __annotations__ __annotate__ __annotate_func__
     __annotations_cache__ __match_args__ __dataclass_fields__ __dataclass_params__ __slots__ __firstlineno__
     __static_attributes__ __abstractmethods__ __orig_bases__ __parameters__ __type_params__ __setattr__ __delattr__
-    __set_name__ __init_subclass__ __class_getitem__ __reduce__ __reduce_ex__ __getstate__ __setstate__ __getnewargs__
-    __getnewargs_ex__ __copy__ __deepcopy__ __replace__ __sizeof__ __dir__ __subclasshook__
+    __set_name__ __init_subclass__ __reduce__ __reduce_ex__ __getstate__ __setstate__ __getnewargs__
+    __getnewargs_ex__ __copy__ __deepcopy__ __replace__ __sizeof__ __dir__
     """
 )
 _CREATION = frozenset(("__init__", "__new__", "__post_init__"))
@@ -261,7 +260,7 @@ class Reach:
 
     def _module(self, module: types.ModuleType, label: str, chain: tuple = ()) -> None:
         """With the attributes that are read from the module, or with all names that the code contains."""
-        if _pure_module(module.__name__) is None and _stdlib(module.__name__):
+        if _pure_module(module.__name__) is None and (_stdlib(module.__name__) or type(module) is not types.ModuleType):
             raise Impure(f"uses {label}, a module whose functions may have side effects")
         if not chain:
             self._by_names(lambda names: [self._of_module(module, name, label) for name in names if hasattr(module, name)])
@@ -294,10 +293,12 @@ class Reach:
         if pure is not None or str(module).startswith("namedtuple_"):
             if pure is not None and function.__name__ in _PURE_MODULES[pure]:
                 raise Impure(f"uses {label}")
+            if function.__closure__ and pure in ("functools", "dataclasses", "enum", "collections"):
+                raise Impure(f"uses {label}, a function of {module}")
             for cell in function.__closure__ or ():  # a decorator of a library
-                content = self.guards.add(g.Attribute, label, cell, "cell_contents")
-                if isinstance(content, types.FunctionType):
-                    self._later(content, label)
+                content = cell.cell_contents
+                if isinstance(content, types.FunctionType) and not _pure_module(_module_of(content)):
+                    self._later(self.guards.add(g.Attribute, label, cell, "cell_contents"), label)
             return
         if _stdlib(module):
             raise Impure(f"uses {label}, a function of {module}")
@@ -369,6 +370,7 @@ class Reach:
     def _chains(self, x: Any, chains: Any, name: str) -> None:
         for chain in chains:
             if isinstance(x, types.ModuleType) and chain:
+                self._name(chain[-1])  # np.sqrt(y) calls y.sqrt() of an object
                 self._attributes(x, chain, name)
             else:
                 self._later(x, name)
@@ -448,6 +450,7 @@ class Reach:
             return
         if type(cls) not in _METACLASSES:
             raise Impure(f"uses {label}, a class with a metaclass")
+        self.guards.add(g.Attribute, label, cls, "__mro__")
         if type(cls) is abc.ABCMeta:
             self.guards.add(g.Result, label, abc.get_cache_token)
         for base in cls.__mro__:
@@ -489,6 +492,7 @@ class Reach:
         """An object of a class of the user."""
         cls = type(x)
         self._classes_of_objects.update(cls.__mro__)
+        self.guards.add(g.Attribute, label, x, "__class__")
         self._parts(cls, label)
         if isinstance(x, list | dict | set | tuple | frozenset | collections.deque):
             self._container(x, label)

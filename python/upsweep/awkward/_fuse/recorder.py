@@ -30,10 +30,15 @@ class NotRecorded(TypeError):
     """Raised inside of a recorded function, at a step that needs data."""
 
 
+def calm(errors: dict) -> bool:
+    """Whether NumPy at most warns of errors of floats. Plans do not report them."""
+    return {"ignore", "warn"}.issuperset(errors.values())
+
+
 class Node:
     """A call: `function(*args, **kwargs)`, whose arguments contain other nodes. `meta` is Awkward's type of the result."""
 
-    __slots__ = ("args", "function", "graph", "kind", "kwargs", "meta", "numbers", "position")
+    __slots__ = ("args", "errors", "function", "graph", "kind", "kwargs", "meta", "numbers", "position")
 
     def __init__(self, graph: Graph, kind: str, function: Any, args: tuple, kwargs: dict, meta: Any, numbers: frozenset):
         self.graph = graph
@@ -44,6 +49,9 @@ class Node:
         self.meta = meta
         self.numbers = numbers  # the arguments of the recorded function that a number without arrays was computed from
         self.position = len(graph.nodes)
+        self.errors = np.geterr()  # what NumPy does about errors of floats
+        if graph.failure is None and not calm(self.errors):
+            raise graph.fail("NumPy raises or reports errors of floats")
         graph.nodes.append(self)
 
     @property
@@ -56,6 +64,7 @@ class Graph:
 
     def __init__(self):
         self.nodes: list[Node] = []
+        self.errors = np.geterr()  # when the recording began
         self.closed = False
         self.failure: str | None = None  # why the function cannot be recorded
         self.needed: set = set()  # the arguments whose values the function asked for: they become part of the key
@@ -131,8 +140,6 @@ def _specialise(graph: Graph, x: Any, what: str) -> None:
 
 def _wrap(graph: Graph, kind: str, function: Any, args: tuple, kwargs: dict, meta: Any) -> Any:
     """Adds a node to the graph. Returns what the recorded function gets instead of the result."""
-    if not calm():
-        raise graph.fail("NumPy raises or reports errors of floats")
     args, kwargs = _each(args, _node, graph), _each(kwargs, _node, graph)
     if isinstance(meta, tuple | list):
         whole = Node(graph, kind, function, args, kwargs, None, frozenset())
@@ -158,11 +165,6 @@ def _refuses(what: str) -> Any:
         raise self._fuse_node.graph.fail(what)
 
     return method
-
-
-def calm() -> bool:
-    """Whether NumPy at most warns of errors of floats. Plans do not report them."""
-    return {"ignore", "warn"}.issuperset(np.geterr().values())
 
 
 # Arguments of Awkward's functions at which a number may differ from call to call. At any other place its value becomes
