@@ -350,7 +350,40 @@ def error_of_a_copy(x):
     return x * count
 
 
-@pytest.mark.parametrize("function", [unused, caught, floats_that_raise, warnings_that_raise, error_of_a_copy])
+def caught_by_all(x):
+    try:
+        x[:, 1]
+        return x * 2
+    except:  # noqa: E722
+        return x
+
+
+def suppressed(x):
+    try:
+        x[:, 1]
+        return x * 2
+    finally:
+        return x * 3  # noqa: B012, SIM107
+
+
+def unused_before_a_call_of_awkward(x):
+    x[:, 1]
+    return ak.run_lengths(ak.flatten(x)) * 2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        unused,
+        unused_before_a_call_of_awkward,
+        caught,
+        caught_by_all,
+        suppressed,
+        floats_that_raise,
+        warnings_that_raise,
+        error_of_a_copy,
+    ],
+)
 def test_errors_and_branches(function, x):
     check(function, x)
 
@@ -1426,6 +1459,15 @@ def test_helpers_in_another_module_are_recorded(x, tmp_path, monkeypatch):
     monkeypatch.setattr(upsweep_test_helpers, "FACTOR", 5.0)
     assert_alike(x * 5 + 0, fused(x))
     assert fused.reason is None
+
+
+@pytest.mark.parametrize("function", [unused, unused_before_a_call_of_awkward])
+def test_unused_calls_without_errors(function, x):
+    twice = ak.concatenate([x, x, x], axis=1)[[0, 2]]
+    fused = fuse(function)
+    assert_alike(function(twice), fused(twice))
+    assert fused.reason is None
+    assert_alike(result_of(function, x), result_of(fused, x))
 
 
 def test_unused_errors_after_calls_of_awkward(x):

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/awkward/_fuse/guards.py: what a function reads besides its arguments, so that a recording is not used after a
 # change.
-"""A recorded function runs once, and the numbers that it reads from globals, closures and objects become constants of the
-recording. purity.py finds what the function can read, and adds a guard for each of these places. Guards compares them in each
-call. If one has changed, the function is recorded again. If the function itself changes one, it has a side effect and is not
-fused.
+"""A recorded function runs once. The numbers that it reads from globals, closures and objects become constants of the recording.
+purity.py finds what the function can read, and adds a guard for each of these places. Guards compares them in each call. If one
+has changed, the function is recorded again. If the function itself changes one, it has a side effect and is not fused.
 
 Most places hold the object that they held before. Therefore one compiled expression compares identities, and equal numbers are
 compared only if it is false.
@@ -82,7 +81,7 @@ class Attribute:
 
 
 class Container:
-    """The items of a list, a dict or a set, in order. Containers among them have guards of their own."""
+    """The items of a list, a dict or a set, in order. Containers among them have separate guards."""
 
     def __init__(self, container: Any):
         self.container = container
@@ -156,7 +155,7 @@ class Result:
 
 class Guards:
     def __init__(self):
-        self.guards: dict[tuple, tuple[str, Any]] = {}  # by the ids of what they look at: the label and the guard
+        self.guards: dict[tuple, tuple[str, Any]] = {}  # the label and the guard, by the ids of the place
         self.containers: dict[int, Any] = {}  # lists, dicts and sets by their ids
         self.kept: list[Any] = []  # objects whose ids are in the key of a recording
         self._holds: Any = None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/awkward/_fuse/instructions.py: what the instructions of a Python function read, call and change.
-"""scan() lists the names that a function's code reads, and says which instruction has a side effect. It works on the code, since
-the source of a function is not always there. An instruction that it does not know is refused."""
+"""scan() lists the names that a function's code reads, and refuses instructions that have a side effect or that it does not know.
+It reads the code because the source of a function is not always there."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Impure(Exception):
 
 
 class Scan:
-    """What one function's code reads, with that of the functions in it."""
+    """The names that the code of a function reads, with the code of the functions in it."""
 
     def __init__(self):
         # The attributes that follow a name: `np.linalg.norm` adds ("linalg", "norm") to the set of np. An empty tuple says that
