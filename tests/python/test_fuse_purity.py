@@ -1104,6 +1104,33 @@ def of_replaced_bases():
     return lambda x: x * Own.factor, lambda: setattr(Own, "__bases__", (Other,))
 
 
+def of_list_in_a_named_tuple():
+    numbers = Range([2.0], 0)
+    return lambda x: x * numbers.low[0], lambda: numbers.low.__setitem__(0, 5.0)
+
+
+def of_cached_property():
+    class Own:
+        factor = 2.0
+
+        @functools.cached_property
+        def cached(self):
+            return self.factor
+
+    own = Own()
+    return lambda x: x * own.cached, lambda: vars(own).update(cached=5.0)
+
+
+def of_missing_key():
+    class Numbers(dict):
+        def __missing__(self, key):
+            return self.default
+
+    numbers = Numbers()
+    numbers.default = 2.0
+    return lambda x: x * numbers["a"], lambda: setattr(numbers, "default", 5.0)
+
+
 def of_class_subscript():
     class Own:
         numbers = (2.0,)
@@ -1129,6 +1156,21 @@ def of_ufunc_of_an_object():
     holder = Holder()
     holder.sqrt = lambda: holder.own
     return lambda x: x * np.sqrt(holder), lambda: setattr(holder, "own", 5.0)
+
+
+def of_computed_name_of_a_module():
+    module = types.ModuleType("upsweep_test_module")
+    module.factor = 2.0
+    return lambda x: x * getattr(module, "fac" + f"{'tor'}"), lambda: setattr(module, "factor", 5.0)
+
+
+def of_computed_name_of_a_function():
+    def helper(x):
+        return x
+
+    helper.factor = 2.0
+    name = "factor"
+    return lambda x: helper(x) * getattr(helper, name), lambda: setattr(helper, "factor", 5.0)
 
 
 def of_alias_of_getattr():
@@ -1299,6 +1341,10 @@ def with_init():
     return lambda x: x * 0 + (holder.__init__(holder.own + 1) or holder.own)
 
 
+def random_of_name(library, name="ran"):
+    return getattr(library, name + "dom").normal()
+
+
 def random_of(library):
     return library.random.normal()
 
@@ -1334,6 +1380,7 @@ EACH_CALL = {
     "urandom": lambda: lambda x: x * 0 + float(int.from_bytes(os.urandom(4), "little")),
     "import": lambda: lambda x: x * 0 + float(__import__("time").perf_counter_ns()),
     "numpy's global generator": lambda: lambda x: x * 0 + np.random.normal(),
+    "computed name of a module": lambda: lambda x: x * 0 + random_of_name(np),
     "module in a local": lambda: lambda x: x * 0 + random_of(np),
 }
 
@@ -1414,7 +1461,13 @@ def with_getattr(x):
     return getattr(points, "pt") * getattr(CONFIG, "missing", 2)  # noqa: B009
 
 
+def with_names_of_fields(x, names=("pt", "eta")):
+    points = ak.zip({"pt": x, "eta": x * 2})
+    return [getattr(points, name) * 3 for name in names if hasattr(points, name + "")]
+
+
 RECORDED = {
+    "names of fields": with_names_of_fields,
     "dict and list": lambda x: x[x > CUTS["pt"]] * CUTS["eta"][0],
     "ndarray": lambda x: x * TABLE[3] + TABLE.sum(),
     "named tuple": lambda x: x[(x > RANGE.low) & (x < RANGE.high)] * 2,

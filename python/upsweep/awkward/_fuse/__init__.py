@@ -242,6 +242,8 @@ class Fused:
                 raise Impure("compares identities, which numbers and strings do not keep")
         except Impure as why:
             return f"the function {why}"
+        except Exception as error:  # noqa: BLE001 - of an attribute or a method that the user has written
+            return f"the function uses an object that cannot be followed: {type(error).__name__}: {error}"
         graph = recorder.Graph()
         try:
             recorded_args, recorded_kwargs = arguments.recorded(graph, args, kwargs)
@@ -283,6 +285,9 @@ def fuse(function: Any = None, *, threads: int | None = None) -> Any:
     The function's arguments are arrays, numbers, strings, and tuples, lists and dicts of these. It is executed once on arrays
     without data, to record its calls of Awkward and NumPy. Each later call with the same types runs the recorded calls by blocks
     of events, on all cores. Numbers may differ from call to call.
+
+    Globals, closures and objects that the function reads are compared in each call. If one has changed, the function is recorded
+    again. A function that changes something, or that reads files, clocks or random numbers, runs as it is.
 
     Results, their types and errors are Awkward's. Calls that cannot be fused are executed by Awkward. If the function depends on
     data in another way (a length, a loop over an array, a condition), it runs as it is. `explain()` says what was fused.

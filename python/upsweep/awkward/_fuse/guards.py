@@ -162,7 +162,8 @@ class Guards:
 
     def add(self, kind: type, label: str, *place: Any) -> Any:
         """Adds a guard unless there is one. Returns what is there."""
-        key = (kind, *[x if isinstance(x, str | tuple) else id(x) for x in place])
+        by_value = (str, tuple) if kind is Item else (str,)
+        key = (kind, *[x if type(x) in by_value else id(x) for x in place])
         found = self.guards.get(key)
         if found is None:
             found = self.guards[key] = (label, kind(*place))

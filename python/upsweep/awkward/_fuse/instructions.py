@@ -72,6 +72,7 @@ class Scan:
         self.stored: set[str] = set()  # attributes of the first argument
         self.stored_cells: set[str] = set()
         self.identities = False  # whether it compares identities, other than with None
+        self.asks_by_value = False  # whether it calls getattr or hasattr with a name that is not a constant
         self.matches = False  # whether it asks for classes, in a match statement
 
 
@@ -93,7 +94,9 @@ def _scan(code: types.CodeType, made: Scan, is_outer: bool) -> None:
         if name in _GLOBALS or name in _CELLS:
             chain = _chain(steps, i)
             if step.argval in ("getattr", "hasattr") and name in _GLOBALS:
-                made.attributes.add(_constant_name(steps, i))
+                found = _constant_name(steps, i)
+                made.asks_by_value |= found is None
+                made.attributes.update(() if found is None else (found,))
             (made.globals if name in _GLOBALS else made.cells).setdefault(step.argval, set()).add(chain)
             inside = i + len(chain)
         elif name in _ATTRIBUTES:
@@ -199,8 +202,8 @@ def _as_tuple(x: Any) -> tuple:
     return x if isinstance(x, tuple) else (x,)
 
 
-def _constant_name(steps: list, i: int) -> str:
-    """The name of the attribute in `getattr(object.attribute, "name")`, or with a default."""
+def _constant_name(steps: list, i: int) -> str | None:
+    """The constant name of the attribute in `getattr(object.attribute, "name")`, or with a default."""
     at = i + 1
     known = at < len(steps) and steps[at].opname in _LOCALS | _GLOBALS | _CELLS
     at += 1
@@ -212,6 +215,6 @@ def _constant_name(steps: list, i: int) -> str:
         known = steps[after].opname in _LOCALS | {"LOAD_CONST", "LOAD_SMALL_INT"} and after + 1 < len(steps)
         after += 1
     if not known or steps[after].opname != "CALL" or any(x.is_jump_target for x in steps[i + 1 : after + 1]):
-        raise Impure(f"uses {steps[i].argval} with a name that is not a constant")
+        return None
     _check_attribute(steps[at].argval)
     return steps[at].argval

@@ -139,6 +139,8 @@ class Reach:
     def __init__(self, guards: g.Guards):
         self.guards = guards
         self.identities = False
+        self._asks_by_value = False
+        self._has_state: str | None = None  # something whose attributes are followed by names
         self.tests_classes = False
         self._records: set[str] = set()  # names of records whose behaviors are followed
         self._behaviors: list[dict] = [ak.behavior]
@@ -168,6 +170,8 @@ class Reach:
             for each in behind:
                 names, each[1] = self._names[each[1] :], len(self._names)
                 each[0](names)
+        if self._asks_by_value and self._has_state is not None:
+            raise Impure(f"uses getattr with a name that is not a constant, and {self._has_state}")
         for cls, what in self._setters:
             if cls in self._classes_of_objects or issubclass(cls, ak.Array | ak.Record):
                 raise Impure(what)
@@ -263,6 +267,7 @@ class Reach:
         if _pure_module(module.__name__) is None and (_stdlib(module.__name__) or type(module) is not types.ModuleType):
             raise Impure(f"uses {label}, a module whose functions may have side effects")
         if not chain:
+            self._has_state = label
             self._by_names(lambda names: [self._of_module(module, name, label) for name in names if hasattr(module, name)])
             return
         found = self._of_module(module, chain[0], label)
@@ -321,6 +326,9 @@ class Reach:
             raise Impure(f"{label} changes {min(changed)} of the function around it")
         self.identities |= found.identities
         self.tests_classes |= found.matches
+        self._asks_by_value |= found.asks_by_value
+        if vars(function):
+            self._has_state = label
         self._functions += 1
         if self._functions > _MOST_FUNCTIONS:
             raise Impure(f"reaches more than {_MOST_FUNCTIONS} functions")
@@ -448,8 +456,9 @@ class Reach:
         """Operators and other special methods of a class, for its objects."""
         if not self._first(cls, "parts"):
             return
+        self._has_state = label
         if type(cls) not in _METACLASSES:
-            raise Impure(f"uses {label}, a class with a metaclass")
+            raise Impure(f"uses {label}, whose class {cls.__qualname__} has a metaclass")
         self.guards.add(g.Attribute, label, cls, "__mro__")
         if type(cls) is abc.ABCMeta:
             self.guards.add(g.Result, label, abc.get_cache_token)
