@@ -229,7 +229,7 @@ def reduced_with_numpy(x):
         (length, "length"),
         (loop, "iterated"),
         (condition, "truth"),
-        (caught, "length"),
+        (caught, "handles exceptions"),
         (to_numpy, "another library's"),
         (to_python, "Python objects"),
         (layout_of, "layout"),
@@ -1121,4 +1121,4 @@ assert fused.explain(awkward.Array([1])).startswith("not fused: upsweep.awkward.
 
 def test_floats_that_raise(fuse, jets):
     with np.errstate(all="raise"):
-        check(fuse, lambda x: np.sqrt(x.pt) * 2, jets, reason="NumPy raises errors of floats")
+        check(fuse, lambda x: np.sqrt(x.pt) * 2, jets, reason="NumPy raises or reports errors of floats")

@@ -2,8 +2,10 @@
 # upsweep/awkward/_fuse/__init__.py: runs a function of Awkward Arrays in one pass. It is not public yet.
 """From a call of a fused function to its result:
 
+purity.py      proves that the function has no side effect, and finds what it reads besides its arguments
+instructions.py  what the code of a function reads, calls and changes
+guards.py      notices that something has changed since that the function reads
 recorder.py    runs the function once on arrays without data, and records its calls as a graph
-guards.py      notices that a global or a closure of the function has changed since
 program.py     executes the graph: plans, and Awkward's own functions where plans lack a call
 lowering.py    nodes of the graph → values and domains of a plan: positions, masks, broadcasting, subscripts
 calls.py       Awkward's functions
@@ -32,8 +34,9 @@ TESTED = ak.__version__ == AWKWARD
 _CPU = ak.Array([0]).layout.backend
 if TESTED:
     from upsweep.awkward._fuse import layouts, recorder
-    from upsweep.awkward._fuse.guards import Guards, is_constant
+    from upsweep.awkward._fuse.guards import Guards
     from upsweep.awkward._fuse.program import Program, Rerun
+    from upsweep.awkward._fuse.purity import Impure, Reach, is_constant
 
 __all__ = ["Fused", "fuse"]
 
@@ -60,7 +63,7 @@ class _TypeTracer(Exception):
 class Arguments:
     """The arguments of one call: the key of their types, and their arrays and numbers in order."""
 
-    __slots__ = ("buffers", "key", "objects", "places", "static", "values")
+    __slots__ = ("buffers", "key", "numbers", "objects", "places", "static", "values")
 
     def __init__(self, args: tuple, kwargs: dict, static: set[int]):
         self.buffers = layouts.Buffers()
@@ -69,8 +72,13 @@ class Arguments:
         self.objects: list[Any] = []  # that are constants of the recording
         self.places: dict[int, int] = {}  # of arrays by their id: an array may be two arguments
         self.static = static
-        self._visit(args)
-        self._visit(kwargs)
+        self.numbers = False  # whether there are arguments whose identity the recording does not keep
+        self.key.append(len(args))
+        for x in args:
+            self._visit(x)
+        self.key += kwargs
+        for x in kwargs.values():
+            self._visit(x)
 
     def _visit(self, x: Any) -> None:
         key = self.key
@@ -95,12 +103,19 @@ class Arguments:
             key.append(kind)
             if len(self.values) in self.static:
                 key.append(repr(x))
+            elif kind is int and not -(1 << 63) <= x < 1 << 63:
+                raise _Refused("an integer beyond int64")
             self.values.append(x)
+            self.numbers = True
         elif kind is dict:
+            self.numbers = True
+            if not all(type(name) is str for name in x):
+                raise _Refused("a dict whose keys are not strings")
             key.append(tuple(x))
             for y in x.values():
                 self._visit(y)
         elif kind is tuple or kind is list:
+            self.numbers = True
             key.append(kind)
             key.append(len(x))
             for y in x:
@@ -108,6 +123,9 @@ class Arguments:
         elif x is None or kind in (bool, str, bytes, np.bool_) or isinstance(x, type | np.dtype):
             key.append(kind)
             key.append(x)
+            self.numbers |= kind in (str, bytes, np.bool_)
+            if isinstance(x, type):
+                self.objects.append(x)
         elif is_constant(x):
             key.append(id(x))
             self.objects.append(x)
@@ -162,6 +180,8 @@ class Fused:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if TESTED and not recorder.calm(np.geterr()):
+            return self._alone("NumPy raises or reports errors of floats", args, kwargs)
         try:
             arguments, entry = self._entry(args, kwargs)
         except _TypeTracer:
@@ -172,8 +192,6 @@ class Fused:
             return self._alone(entry, args, kwargs)
         if entry.refused is not None:
             return self._alone(entry.refused, args, kwargs)
-        if "raise" in np.geterr().values():
-            return self._alone("NumPy raises errors of floats", args, kwargs)
         try:
             made = entry.run(arguments.values, arguments.buffers, self._threads)
         except Rerun as why:
@@ -203,7 +221,8 @@ class Fused:
                 return arguments, f"there are {_MOST_RECORDINGS} recordings of the function"
             if self._changes.get(key, 0) >= _MOST_CHANGES:
                 return arguments, f"{changed} changes between calls"
-            guards = Guards(self._function, arguments.objects)
+            guards = Guards()
+            guards.kept = arguments.objects
             made = self._record(arguments, args, kwargs, guards)
             with self._lock:
                 if isinstance(made, set):
@@ -216,16 +235,29 @@ class Fused:
 
     def _record(self, arguments: Arguments, args: tuple, kwargs: dict, guards: Guards) -> Program | str | set:
         """A program; why there is none; or the places of numbers whose values the function needs."""
-        graph = recorder.Graph()
-        recorded_args, recorded_kwargs = arguments.recorded(graph, args, kwargs)
+        reach = Reach(guards)
         try:
-            recording = recorder.record(graph, self._function, recorded_args, recorded_kwargs)
+            reach.arrays([x for x in arguments.values if isinstance(x, ak.Array)])
+            reach.follow(self._function, arguments.objects)
+            if reach.identities and arguments.numbers:
+                raise Impure("compares identities, which numbers and strings do not keep")
+        except Impure as why:
+            return f"the function {why}"
+        except Exception as error:  # noqa: BLE001 - of an attribute or a method that the user has written
+            return f"the function uses an object that cannot be followed: {type(error).__name__}: {error}"
+        graph = recorder.Graph()
+        try:
+            recorded_args, recorded_kwargs = arguments.recorded(graph, args, kwargs)
+            recording = recorder.record(graph, self._function, recorded_args, recorded_kwargs, guards)
+            reach.recorded(graph)
+        except Impure as why:
+            reason = f"the function {why}"
         except Exception as error:  # noqa: BLE001 - the function itself raises its error, on its real arguments
             of_error = f"{type(error).__name__}: {error}".partition("\n")[0]
             reason = graph.failure or of_error if isinstance(error, recorder.NotRecorded) else of_error
         else:
             reason = None
-        changed = guards.changed_while_recording()
+        changed = guards.changed()
         if changed is not None:
             guards.restore()
             return f"the function changes {changed}"
@@ -254,6 +286,9 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
     The function's arguments are arrays, numbers, strings, and tuples, lists and dicts of these. It is executed once on arrays
     without data, to record its calls of Awkward and NumPy. Each later call with the same types runs the recorded calls by blocks
     of events, on all cores. Numbers may differ from call to call.
+
+    Globals, closures and objects that the function reads are compared in each call. If one has changed, the function is recorded
+    again. A function that changes something, or that reads files, clocks or random numbers, runs as it is.
 
     Results, their types and errors are Awkward's. Calls that cannot be fused are executed by Awkward. If the function depends on
     data in another way (a length, a loop over an array, a condition), it runs as it is. `explain()` says what was fused.

@@ -1,253 +1,214 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/awkward/_fuse/guards.py: what a function reads besides its arguments, so that a recording is not used after a
 # change.
-"""A recorded function runs once, and the numbers that it reads from globals, closures and default arguments become constants of
-the recording. Guards compares them in each call. If one has changed, the function is recorded again. If the function itself
-changes one, it has a side effect and is not fused.
+"""A recorded function runs once. The numbers that it reads from globals, closures and objects become constants of the recording.
+purity.py finds what the function can read, and adds a guard for each of these places. Guards compares them in each call. If one
+has changed, the function is recorded again. If the function itself changes one, it has a side effect and is not fused.
 
-Guards follows the functions that a function names, except those of installed libraries, and the attributes of objects and modules
-that it names. A function that draws random numbers has a side effect as well: the state of the generator changes. Guards does not
-see what is read in another way, such as the clock or a file.
+Most places hold the object that they held before. Therefore one compiled expression compares identities, and equal numbers are
+compared only if it is false.
 """
 
 from __future__ import annotations
 
-import random
-import types
+import operator
+from collections import deque
 from typing import Any
 
 import numpy as np
 
-_MISSING = object()
-_CONTAINERS = (list, dict, set)
-# Modules whose functions and objects are taken as constants.
-_LIBRARIES = {
-    "awkward",
-    "builtins",
-    "correctionlib",
-    "dask",
-    "hist",
-    "math",
-    "numba",
-    "numpy",
-    "operator",
-    "scipy",
-    "upsweep",
-    "vector",
-}
+MISSING = object()
+# Their items are compared one by one.
+SEQUENCES = (list, deque)
+MAPPINGS = (dict,)
+_NUMBERS = (bool, int, float, complex, str, bytes, np.generic)
 
 
-def _library(module: Any) -> bool:
-    return isinstance(module, str) and module.partition(".")[0] in _LIBRARIES
+def same(x: Any, y: Any) -> bool:
+    """Whether a recording that has read x is valid for y. Only numbers and strings are compared by value: 0.0 and -0.0 differ."""
+    return x is y or (type(x) is type(y) and issubclass(type(x), _NUMBERS) and repr(x) == repr(y))
 
 
-def is_constant(x: Any) -> bool:
-    """Whether an argument may be a constant of a recording: a function, or an object of a class of the user, such as a method's
-    `self`. Guards compares those of its attributes that the function names."""
-    if isinstance(x, types.FunctionType | types.BuiltinFunctionType | np.ufunc):
-        return True
-    return not _library(type(x).__module__) and hasattr(x, "__dict__") and not isinstance(x, BaseException)
+class Item:
+    """A name in a namespace: in the globals of a module, in an object, or in a class."""
 
-
-class Guard:
-    """A name in a namespace, or a closure's cell, and what it was."""
-
-    __slots__ = ("copy", "name", "space", "was")
-
-    def __init__(self, space: Any, name: str):
-        self.space = space  # a dict, or a cell
-        self.name = name
+    def __init__(self, space: Any, key: Any):
+        self.space, self.key = space, key
         self.was = self.now()
-        self.copy = copied(self.was) if isinstance(self.was, _CONTAINERS) else None
 
     def now(self) -> Any:
-        if isinstance(self.space, types.CellType):
-            try:
-                return self.space.cell_contents
-            except ValueError:
-                return _MISSING
-        return self.space.get(self.name, _MISSING)
+        return self.space.get(self.key, MISSING)
+
+    def term(self, name: Any) -> str:
+        key = repr(self.key) if isinstance(self.key, str) else name(self.key)
+        if self.was is MISSING:
+            return f"{key} not in {name(self.space)}"
+        return f"{name(self.space)}[{key}] is {name(self.was)}"
+
+    def holds(self) -> bool:
+        return same(self.was, self.now())
+
+    def restore(self) -> None:
+        if isinstance(self.space, dict) and self.now() is not self.was:
+            if self.was is MISSING:
+                del self.space[self.key]
+            else:
+                self.space[self.key] = self.was
+
+
+class Attribute:
+    """The content of a closure's cell, a part of a function, or a slot of an object."""
+
+    def __init__(self, of: Any, attribute: str):
+        self.of, self.attribute = of, attribute
+        self.was = self.now()
+
+    def now(self) -> Any:
+        try:
+            return getattr(self.of, self.attribute)
+        except (ValueError, AttributeError):  # an empty cell, an empty slot
+            return MISSING
+
+    def term(self, name: Any) -> str:
+        return "False" if self.was is MISSING else f"{name(self.of)}.{self.attribute} is {name(self.was)}"
+
+    def holds(self) -> bool:
+        return same(self.was, self.now())
+
+    def restore(self) -> None:
+        if self.now() is not self.was and self.was is not MISSING:
+            setattr(self.of, self.attribute, self.was)
+
+
+class Container:
+    """The items of a list, a dict or a set, in order. Containers among them have separate guards."""
+
+    def __init__(self, container: Any):
+        self.container = container
+        self.was = self.now()
+
+    def now(self) -> tuple:
+        x = self.container
+        return (*x.keys(), *x.values()) if isinstance(x, MAPPINGS) else tuple(x)
+
+    def term(self, name: Any) -> str:
+        x, was = name(self.container), name(self.was)
+        if isinstance(self.container, MAPPINGS):
+            return f"2 * len({x}) == len({was}) and all(map(same, (*{x}.keys(), *{x}.values()), {was}))"
+        return f"len({x}) == len({was}) and all(map(same, {x}, {was}))"
 
     def holds(self) -> bool:
         now = self.now()
-        if now is not self.was:
-            return isinstance(now, bool | int | float | str) and type(now) is type(self.was) and repr(now) == repr(self.was)
-        return self.copy is None or alike(self.copy, now)
+        return len(now) == len(self.was) and all(map(same, self.was, now))
 
     def restore(self) -> None:
-        """Undoes what a recording has changed."""
-        if self.copy is not None and type(self.was) is not tuple:
-            self.was.clear()
-            self.was.extend(self.copy) if isinstance(self.was, list) else self.was.update(self.copy)
-        if self.now() is self.was:
+        x, was = self.container, self.was
+        if self.holds():
             return
-        if isinstance(self.space, types.CellType):
-            self.space.cell_contents = self.was
-        elif isinstance(self.space, dict) and self.was is not _MISSING:
-            self.space[self.name] = self.was
+        x.clear()
+        if isinstance(x, MAPPINGS):
+            count = len(was) // 2
+            x.update(zip(was[:count], was[count:]))
+        elif isinstance(x, SEQUENCES):
+            x.extend(was)
+        else:
+            x.update(was)
 
 
-def copied(x: Any) -> Any:
-    """A copy of Python's containers, not of what they contain."""
-    if type(x) is dict:
-        return {name: copied(y) for name, y in x.items()}
-    if type(x) is list:
-        return [copied(y) for y in x]
-    return x.copy() if isinstance(x, _CONTAINERS) else x
+class Numbers:
+    """The elements of an ndarray."""
 
+    def __init__(self, array: np.ndarray):
+        self.array = array
+        self.was = (array.tobytes(), array.dtype, array.shape)
 
-def alike(x: Any, y: Any) -> bool:
-    if type(x) is not type(y):
-        return False
-    if type(x) is dict:
-        return list(x) == list(y) and all(alike(x[name], y[name]) for name in x)
-    if type(x) is list:
-        return len(x) == len(y) and all(map(alike, x, y))
-    if isinstance(x, _CONTAINERS):
-        return x == y
-    return x is y or (isinstance(x, bool | int | float | str) and repr(x) == repr(y))
-
-
-def _codes(code: types.CodeType) -> Any:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
-
-
-class Random:
-    """The state of a generator of random numbers."""
-
-    def __init__(self, get: Any, set_: Any):
-        self.get, self.set = get, set_
-        self.was = get()
+    def term(self, name: Any) -> str:
+        bytes_, dtype, shape = map(name, self.was)
+        x = name(self.array)
+        return f"{x}.dtype == {dtype} and {x}.shape == {shape} and {x}.tobytes() == {bytes_}"
 
     def holds(self) -> bool:
-        return repr(self.get()) == repr(self.was)
+        x = self.array
+        return (x.tobytes(), x.dtype, x.shape) == self.was
 
     def restore(self) -> None:
-        self.set(self.was)
+        if not self.holds() and self.array.flags.writeable:
+            self.array[...] = np.frombuffer(self.was[0], self.was[1]).reshape(self.was[2])
+
+
+class Result:
+    """The result of a call: the number of a class's attributes, or a counter of changes that Python keeps."""
+
+    def __init__(self, function: Any, *args: Any):
+        self.function, self.args = function, args
+        self.was = function(*args)
+
+    def term(self, name: Any) -> str:
+        return f"{name(self.function)}({', '.join(map(name, self.args))}) == {name(self.was)}"
+
+    def holds(self) -> bool:
+        return self.function(*self.args) == self.was
+
+    def restore(self) -> None:
+        pass
 
 
 class Guards:
-    def __init__(self, function: Any, objects: list[Any]):
-        """`objects`: arguments of the function that are neither arrays nor numbers."""
-        self.guards: list[Guard] = []
-        self.objects = objects  # kept, so that the key may contain their ids
-        self.generators = [Random(random.getstate, random.setstate), Random(np.random.get_state, np.random.set_state)]
-        self._seen: set[Any] = set()
-        self._function = function.__func__ if isinstance(function, types.MethodType) else function
-        self._names: set[str] = set()  # that the function itself uses
-        self._follow(function)
-        for x in objects:
-            self._look(x, self._names)
+    def __init__(self):
+        self.guards: dict[tuple, tuple[str, Any]] = {}  # the label and the guard, by the ids of the place
+        self.containers: dict[int, Any] = {}  # lists, dicts and sets by their ids
+        self.kept: list[Any] = []  # objects whose ids are in the key of a recording
+        self._holds: Any = None
+
+    def add(self, kind: type, label: str, *place: Any) -> Any:
+        """Adds a guard unless there is one. Returns what is there."""
+        by_value = (str, tuple) if kind is Item else (str,)
+        key = (kind, *[x if type(x) in by_value else id(x) for x in place])
+        found = self.guards.get(key)
+        if found is None:
+            found = self.guards[key] = (label, kind(*place))
+            if kind is Container:
+                self.containers[id(place[0])] = place[0]
+            self._holds = None
+        return found[1].was
+
+    def watch(self, x: Any, label: str) -> None:
+        """Adds guards for the containers in x, a tree of Python's containers."""
+        if isinstance(x, dict | list | set):
+            self.add(Container, label, x)
+        if isinstance(x, dict | list | tuple):
+            for y in x.values() if isinstance(x, dict) else x:
+                self.watch(y, label)
 
     def changed(self) -> str | None:
         """The name of something that has changed."""
-        for guard in self.guards:
+        holds = self._holds or self._compiled()
+        try:
+            if holds():
+                return None
+        except (LookupError, ValueError, AttributeError):  # a name, a cell or a slot is empty
+            pass
+        for label, guard in list(self.guards.values()):
             if not guard.holds():
-                return guard.name
+                return label
         return None
-
-    def changed_while_recording(self) -> str | None:
-        if not all(each.holds() for each in self.generators):
-            return "the state of random numbers"
-        return self.changed()
 
     def restore(self) -> None:
         """Undoes what a recording has changed."""
-        for each in (*self.guards, *self.generators):
-            each.restore()
+        for _, guard in self.guards.values():
+            guard.restore()
 
-    def _add(self, space: Any, name: str, names: set[str]) -> None:
-        key = (id(space.of) if isinstance(space, _Space | _Slots) else id(space), name)
-        if key in self._seen:
-            return
-        self._seen.add(key)
-        guard = Guard(space, name)
-        self.guards.append(guard)
-        self._look(guard.was, names)
+    def _compiled(self) -> Any:
+        """All guards as one function, which compares identities."""
+        space: dict[str, Any] = {"same": operator.is_}
+        names: dict[int, str] = {}
 
-    def _look(self, x: Any, names: set[str]) -> None:
-        """Follows what a name stands for."""
-        if x is _MISSING or isinstance(x, bool | int | float | str | bytes):
-            return
-        if isinstance(x, np.random.Generator):
-            bits = x.bit_generator
-            self.generators.append(Random(lambda: bits.state, lambda state: setattr(bits, "state", state)))
-            return
-        if isinstance(x, random.Random):
-            self.generators.append(Random(x.getstate, x.setstate))
-            return
-        if isinstance(x, property):
-            x = x.fget
-        if isinstance(x, list | tuple | dict | set | frozenset):
-            for y in list(x.values() if isinstance(x, dict) else x)[:100]:
-                if callable(y):
-                    self._look(y, names)
-            return
-        if isinstance(x, types.ModuleType):
-            if _library(x.__name__):
-                return
-        elif _library(getattr(x, "__module__", None)) or _library(type(x).__module__) and not callable(x):
-            return
-        if isinstance(x, types.MethodType):
-            self._look(x.__self__, names)
-            x = x.__func__
-        if isinstance(x, types.FunctionType):
-            self._follow(x)
-            return
-        if hasattr(x, "__wrapped__") and isinstance(x.__wrapped__, types.FunctionType):
-            self._follow(x.__wrapped__)
-        own = getattr(x, "__dict__", None)
-        classes = x.__mro__ if isinstance(x, type) else type(x).__mro__
-        for name in names:
-            of_class = next((c for c in classes if name in vars(c)), None)
-            if isinstance(own, dict) and (name in own or of_class is not None):
-                self._add(own, name, names)
-            if of_class is not None and not _library(of_class.__module__):
-                attribute = vars(of_class)[name]
-                is_slot = isinstance(attribute, types.MemberDescriptorType) and not isinstance(x, type)
-                self._add(_Slots(x) if is_slot else _Space(of_class), name, names)
+        def name(x: Any) -> str:
+            made = names.setdefault(id(x), f"x{len(names)}")
+            space[made] = x
+            return made
 
-    def _follow(self, function: Any) -> None:
-        if isinstance(function, types.MethodType):
-            self._follow(function.__func__)
-            return
-        if not isinstance(function, types.FunctionType) or function in self._seen or _library(function.__module__):
-            return
-        self._seen.add(function)
-        codes = list(_codes(function.__code__))
-        names = {name for code in codes for name in code.co_names}
-        self._names = names if function is self._function else self._names
-        for name in sorted(names & set(function.__globals__)):
-            self._add(function.__globals__, name, names)
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            self._add(cell, name, names)
-        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            if isinstance(default, _CONTAINERS):
-                self._add({"default": default}, "default", names)
-
-
-class _Space:
-    """The namespace of a class, read only."""
-
-    __slots__ = ("of",)
-
-    def __init__(self, of: type):
-        self.of = of
-
-    def get(self, name: str, default: Any) -> Any:
-        return vars(self.of).get(name, default)
-
-
-class _Slots:
-    """The attributes of an object without a namespace."""
-
-    __slots__ = ("of",)
-
-    def __init__(self, of: Any):
-        self.of = of
-
-    def get(self, name: str, default: Any) -> Any:
-        return getattr(self.of, name, default)
+        terms = [guard.term(name) for _, guard in self.guards.values()]
+        source = "lambda: " + (" and ".join(terms) or "True")
+        self._holds = eval(source, space)
+        return self._holds

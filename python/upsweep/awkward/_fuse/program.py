@@ -15,8 +15,9 @@ import numpy as np
 
 from upsweep.awkward._fuse import calls, layouts
 from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Rerun, Scalar, Unsupported
+from upsweep.awkward._fuse.instructions import words
 from upsweep.awkward._fuse.lowering import Lowering, fits
-from upsweep.awkward._fuse.recorder import REMOVED, Argument, Node, Recording
+from upsweep.awkward._fuse.recorder import REMOVED, Argument, Existing, Node, Recording
 
 
 def nodes_in(x: Any) -> Any:
@@ -50,11 +51,31 @@ def replaced(x: Any, value: Any) -> Any:
 _VIEWS = {ak.with_name, ak.with_parameter, ak.without_parameters, ak.without_field, ak.flatten, ak.unzip, ak.to_packed, ak.num}
 
 
+# Calls of one array that raise no error that depends on data.
+_SAFE = words(
+    """
+    all any argcombinations argmax argmin argsort combinations count count_nonzero drop_none fields firsts flatten is_none
+    local_index max mean min nan_to_num num ones_like pad_none prod singletons sort std sum to_packed values_astype var
+    with_name with_parameter without_field without_parameters zeros_like
+    """
+)
+
+
+def _may_raise(node: Node) -> bool:
+    """Whether the error of a call may depend on data, so that the call is checked even if nobody uses its result."""
+    if node.kind in ("input", "number", "field", "part"):
+        return False
+    arrays = sum(isinstance(x.meta, ak.Array) for x in nodes_in((node.args, node.kwargs)))
+    is_safe = node.kind == "ufunc" or (node.name in _SAFE and node.function is getattr(ak, node.name, None))
+    return arrays > 1 or not is_safe
+
+
 class Stage:
     """One plan, and the calls that Awkward executes after it."""
 
-    def __init__(self, program: Program, order: list[Node], there: dict[Node, Any]):
-        """`order`: the nodes that are not there yet. `there`: the real arrays and numbers that these nodes need."""
+    def __init__(self, program: Program, order: list[Node], there: dict[Node, Any], checked: set[Node]):
+        """`order`: the nodes that are not there yet. `there`: the real arrays and numbers that these nodes need.
+        `checked`: unused calls that earlier stages have checked."""
         self.program = program
         self.next: dict[tuple, Stage] = {}
         self.plan = None
@@ -63,14 +84,18 @@ class Stage:
         self.reasons: dict[Node, str] = {}  # of the calls that plans do not support
         self.shapes: dict[Node, layouts.Shape] = {}  # what the plan computes
         self.calls: list[Node] = []  # what Awkward executes
+        self.has_checks = False  # of unused calls
         self._arithmetic: dict[Node, bool] = {}
         # The types of the recording hold only if Awkward's results have the recorded classes. Some depend on data.
         self.refused = next((node.name for node, x in there.items() if _differs(node, x)), None)
         self._lower(order, there)
         self._choose(order, there)
         done = {*self.shapes, *self.calls}
-        assert done, "a stage without progress"
-        self.is_last = all(node in done for node in program.outputs if node in order)
+        self.checked = checked | {node for node in program.unused if node in self.lowered or node in done}
+        assert done or self.checked > checked or not order, "a stage without progress"
+        self.is_last = all(node in done for node in program.outputs if node in order) and self.checked.issuperset(
+            program.unused
+        )
 
     def _lower(self, order: list[Node], there: dict[Node, Any]) -> None:
         arrays = {node: x for node, x in there.items() if isinstance(x, ak.Array)}
@@ -88,10 +113,13 @@ class Stage:
             below = list(nodes_in((node.args, node.kwargs)))
             if any(x not in self.lowered and not _is_number(x, there) for x in below):
                 continue  # after a call that is not lowered
+            checks = len(low.messages)
             try:
                 self.lowered[node] = self._lowered(low, node, there)
             except Unsupported as why:
                 self.reasons[node] = str(why)
+            else:
+                self.has_checks |= len(low.messages) > checks and node in self.program.unused
 
     def _lowered(self, low: Lowering, node: Node, there: dict[Node, Any]) -> Any:
         def value(x: Node) -> Any:
@@ -134,7 +162,7 @@ class Stage:
                     if x in self.lowered and x not in there and x not in wanted:
                         wanted[x] = None
                         todo.append(x)
-        if self.shapes:
+        if self.shapes or self.has_checks:
             self.plan = self.low.builder.compile()
             self.columns = list(self.plan.columns())
         needed: set[Node] = set()
@@ -174,7 +202,8 @@ class Stage:
                 there[node] = shape.array(made)
         for node in self.calls:
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
-            there[node] = node.function(*args, **kwargs)
+            with np.errstate(**self.program.errors.get(node, {})):
+                there[node] = node.function(*args, **kwargs)
 
 
 def _begins_late(offsets: np.ndarray | None) -> bool:
@@ -219,13 +248,19 @@ class Program:
         self.stages: dict[tuple, Stage] = {}
         self.refused: str | None = None  # why the function runs in Awkward from now on
         self.arguments = [(node, node.args[0]) for node in recording.graph.nodes if node.kind in ("input", "number")]
-        self.numbers = [node for node in self.missing({}) if node.kind == "scalar" and node.numbers]
+        self.numbers = [node for node in recording.graph.nodes if node.kind == "scalar" and node.numbers]
+        self.unused: set[Node] = set()  # calls that no result needs, and that may raise an error
+        used = set(self.missing({}))
+        self.unused = {node for node in recording.graph.nodes if node not in used and _may_raise(node)} - set(self.numbers)
+        # Error states that the function has set, by nodes.
+        nodes = recording.graph.nodes
+        self.errors = {node: node.errors for node in nodes if node.errors != recording.graph.errors}
         self.lock = threading.Lock()  # two threads need not build the same stage
 
-    def missing(self, there: Any) -> list[Node]:
-        """The nodes in order that the results need and that are not in `there`."""
+    def missing(self, there: Any, checked: frozenset | set = frozenset()) -> list[Node]:
+        """The nodes in order that the results and the unchecked calls need and that are not in `there`."""
         found: set[Node] = set()
-        todo = list(self.outputs)
+        todo = [*self.outputs, *(self.unused - checked)]
         while todo:
             node = todo.pop()
             if node not in there and node not in found:
@@ -250,12 +285,14 @@ class Program:
             there[node] = made = node.function(*replaced(list(node.args), there.__getitem__))
             if type(made) is not type(node.meta):
                 raise Rerun("an operation of numbers has a result of another type")
+            if type(made) is int and not fits(made, "int64"):
+                raise Rerun("an integer beyond int64")
         lengths = buffers.lengths
         key = tuple(map(lengths.index, lengths))
         stage = self.stages.get(key)
         if stage is None:
-            stage = self._stage(self.stages, key, self.missing(there), there)
-        if stage.plan is None and stage.is_last:
+            stage = self._stage(self.stages, key, self.missing(there), there, set())
+        if not stage.shapes and stage.is_last:
             raise Rerun("no call for which a plan is faster than Awkward")
         stages = [stage]
         stage.run(there, buffers, threads)
@@ -267,7 +304,7 @@ class Program:
 
     def _following(self, stage: Stage, there: dict[Node, Any]) -> tuple[Stage, layouts.Buffers]:
         """The stage after this one for the arrays that it has made, and their buffers."""
-        missing = self.missing(there)
+        missing = self.missing(there, stage.checked)
         needed = {x for node in missing for x in nodes_in((node.args, node.kwargs)) if x in there}
         begin = {node: there[node] for node in sorted(needed, key=lambda node: node.position)}
         buffers = layouts.Buffers()
@@ -279,12 +316,12 @@ class Program:
         lengths = buffers.lengths
         key = (tuple(kinds), tuple(buffers.key), tuple(map(lengths.index, lengths)))
         found = stage.next.get(key)
-        return found or self._stage(stage.next, key, missing, begin), buffers
+        return found or self._stage(stage.next, key, missing, begin, stage.checked), buffers
 
-    def _stage(self, stages: dict[tuple, Stage], key: tuple, missing: list[Node], there: dict[Node, Any]) -> Stage:
+    def _stage(self, stages: dict, key: tuple, missing: list[Node], there: dict[Node, Any], checked: set[Node]) -> Stage:
         with self.lock:
             if key not in stages:
-                stages[key] = Stage(self, missing, there)
+                stages[key] = Stage(self, missing, there, checked)
             return stages[key]
 
     def _result(self, there: dict[Node, Any], values: list[Any]) -> Any:
@@ -293,6 +330,8 @@ class Program:
                 return there[x]
             if isinstance(x, Argument):
                 return values[x.place]
+            if isinstance(x, Existing):
+                return x.container
             if isinstance(x, dict):
                 return {name: over(y) for name, y in x.items()}
             return type(x)([over(y) for y in x]) if isinstance(x, list | tuple) else x

@@ -23,16 +23,22 @@ from awkward._connect.numpy import implemented as _of_numpy
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
 from upsweep.awkward._fuse.callbacks import LIBRARY, Callback
+from upsweep.awkward._fuse.guards import Guards
 
 
 class NotRecorded(TypeError):
     """Raised inside of a recorded function, at a step that needs data."""
 
 
+def calm(errors: dict) -> bool:
+    """Whether NumPy at most warns of errors of floats. Plans do not report them."""
+    return {"ignore", "warn"}.issuperset(errors.values())
+
+
 class Node:
     """A call: `function(*args, **kwargs)`, whose arguments contain other nodes. `meta` is Awkward's type of the result."""
 
-    __slots__ = ("args", "function", "graph", "kind", "kwargs", "meta", "numbers", "position")
+    __slots__ = ("args", "errors", "function", "graph", "kind", "kwargs", "meta", "numbers", "position")
 
     def __init__(self, graph: Graph, kind: str, function: Any, args: tuple, kwargs: dict, meta: Any, numbers: frozenset):
         self.graph = graph
@@ -43,6 +49,9 @@ class Node:
         self.meta = meta
         self.numbers = numbers  # the arguments of the recorded function that a number without arrays was computed from
         self.position = len(graph.nodes)
+        self.errors = np.geterr()  # what NumPy does about errors of floats
+        if graph.failure is None and not calm(self.errors):
+            raise graph.fail("NumPy raises or reports errors of floats")
         graph.nodes.append(self)
 
     @property
@@ -55,6 +64,7 @@ class Graph:
 
     def __init__(self):
         self.nodes: list[Node] = []
+        self.errors = np.geterr()  # when the recording began
         self.closed = False
         self.failure: str | None = None  # why the function cannot be recorded
         self.needed: set = set()  # the arguments whose values the function asked for: they become part of the key
@@ -77,6 +87,7 @@ class Graph:
 
 # Functions whose results depend on types only.
 _OF_TYPES = {ak.fields, ak.is_tuple, ak.parameters}
+_IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, types.EllipsisType, types.NotImplementedType)
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, type, types.EllipsisType)
 
 
@@ -259,24 +270,47 @@ class Lazy(ak.Array):
     @property
     def layout(self) -> Any:
         """For Awkward itself, which looks at the type. Others could read data."""
-        caller = sys._getframe(1).f_globals.get("__name__", "")
-        if caller.partition(".")[0] not in _READERS_OF_TYPES:
-            raise self._fuse_node.graph.fail("the layout of an array")
+        self._fuse_for_libraries("the layout of an array")
         return self._layout
+
+    @property
+    def attrs(self) -> Any:
+        self._fuse_for_libraries("the attributes of an array")
+        return ak.Array.attrs.fget(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_fuse_") and name != "__class__":
+            self._fuse_for_libraries("an attribute of an array is set")
+        object.__setattr__(self, name, value)
+
+    def _fuse_for_libraries(self, what: str) -> None:
+        caller = sys._getframe(2).f_globals.get("__name__", "")
+        if caller.partition(".")[0] not in _READERS_OF_TYPES:
+            raise self._fuse_node.graph.fail(what)
 
 
 class REMOVED:
     """The value of a field that is removed."""
 
 
-_READERS_OF_TYPES = {"awkward", "vector"}
+_READERS_OF_TYPES = {"awkward", "upsweep", "vector"}
 _classes: dict[type, type] = {ak.Array: Lazy}
+
+
+def _check_class(theirs: type) -> None:
+    """A class of a behavior must not replace what the recorder replaces."""
+    for base in theirs.__mro__[: theirs.__mro__.index(ak.Array)]:
+        if base.__module__.partition(".")[0] not in _READERS_OF_TYPES:
+            for name, x in vars(base).items():
+                if name in vars(Lazy) and name != "__init__" and (callable(x) or isinstance(x, property)):
+                    raise NotRecorded(f"the behavior {theirs.__name__} has its own {name}")
 
 
 def _lazy_class(theirs: type) -> type:
     made = _classes.get(theirs)
     if made is None:
         # vector's arrays say which library their methods call.
+        _check_class(theirs)
         own = {"lib": LIBRARY} if theirs.__module__.startswith("vector.") and hasattr(theirs, "lib") else {}
         made = _classes.setdefault(theirs, type(theirs.__name__, (Lazy, theirs), own))
     return made
@@ -430,14 +464,25 @@ def number_input(graph: Graph, place: Any, number: Any) -> Value:
     return Value(Node(graph, "number", None, (place,), {}, number, frozenset((place,))), type(number))
 
 
-def record(graph: Graph, function: Any, args: tuple, kwargs: dict) -> Recording:
+class Existing:
+    """In a function's result: a container that was there before the call."""
+
+    __slots__ = ("container",)
+
+    def __init__(self, container: Any):
+        self.container = container
+
+
+def record(graph: Graph, function: Any, args: tuple, kwargs: dict, guards: Guards) -> Recording:
     """Runs the function on a recording's arrays and numbers. Raises NotRecorded if it asks for data."""
-    before = _copied((args, kwargs))
+    before = Guards()
+    before.watch((args, kwargs), "a container among its arguments")
     try:
         result = function(*args, **kwargs)
-        if not _alike(before, (args, kwargs)):
-            raise graph.fail("the function changes a container among its arguments")
-        result = _each(result, _result, graph)
+        changed = before.changed()
+        if changed is not None:
+            raise graph.fail(f"the function changes {changed}")
+        result = _result(result, graph, guards.containers, dict(before.containers))
     finally:
         graph.closed = True
     if graph.failure is not None or graph.needed:  # the function has caught the exception
@@ -445,21 +490,28 @@ def record(graph: Graph, function: Any, args: tuple, kwargs: dict) -> Recording:
     return Recording(graph, result)
 
 
-def _result(x: Lazy | Value) -> Any:
+def _result(x: Any, graph: Graph, existing: dict[int, Any], others: dict[int, Any]) -> Any:
+    """The tree of results. `others`: containers that may not be in it, since each call returns new ones."""
+    if isinstance(x, Lazy | Value):
+        return _each(x, _output, graph)
+    kind = type(x)
+    if kind in (list, dict, set) and id(x) in existing:
+        return Existing(x)
+    if kind in (list, dict):
+        if id(x) in others:
+            raise graph.fail("the function returns a container among its arguments, or one container twice")
+        others[id(x)] = x
+    if kind in (list, tuple):
+        return kind([_result(y, graph, existing, others) for y in x])
+    if kind is dict and all(isinstance(key, str | int) for key in x):
+        return {key: _result(y, graph, existing, others) for key, y in x.items()}
+    if kind in _IMMUTABLE or (isinstance(x, np.generic | np.dtype | type) and not isinstance(x, np.void)):
+        return x
+    if isinstance(x, ak.Array | ak.Record | np.ndarray):
+        raise graph.fail(f"an {kind.__name__} that is not an argument of the function")
+    raise graph.fail(f"the function returns an object of type {kind.__name__}")
+
+
+def _output(x: Lazy | Value) -> Any:
     place = x._fuse_place if isinstance(x, Lazy) else None
     return x._fuse_node if place is None else Argument(place)
-
-
-def _copied(x: Any) -> Any:
-    if type(x) is dict:
-        return {key: _copied(y) for key, y in x.items()}
-    return [_copied(y) for y in x] if type(x) in (list, tuple) else x
-
-
-def _alike(x: Any, y: Any) -> bool:
-    """Whether y, a tree of containers, is as it was when x was copied from it."""
-    if type(x) is dict:
-        return list(x) == list(y) and all(_alike(x[key], y[key]) for key in x)
-    if type(x) is list:
-        return len(x) == len(y) and all(map(_alike, x, y))
-    return x is y
