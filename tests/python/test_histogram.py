@@ -52,7 +52,7 @@ def any_axis(rng, is_integer):
     if kind == 1:
         return bh.axis.Regular(int(rng.integers(1, 60)), rng.normal(), rng.normal() * 10 + 7, **flows)
     if kind == 2:
-        steps = rng.integers(1, 9, int(rng.integers(1, rng.choice([9, 200])))) / 8
+        steps = rng.integers(1, 9, int(rng.integers(2, rng.choice([9, 200])))) / 8
         return bh.axis.Variable(np.cumsum(steps) - 10, **flows)
     if kind == 3:
         return bh.axis.Integer(int(rng.integers(-9, 3)), int(rng.integers(4, 90)), **flows)
