@@ -62,8 +62,8 @@ class Scan:
     """The names that the code of a function reads, with the code of the functions in it."""
 
     def __init__(self):
-        # The attributes that follow a name: `np.linalg.norm` adds ("linalg", "norm") to the set of np. An empty tuple says that
-        # the object itself is used.
+        # The attributes that follow a name: `np.linalg.norm` adds ("linalg", "norm") to the set of np.
+        # An empty tuple says that the object itself is used.
         self.globals: dict[str, set[tuple]] = {}
         self.cells: dict[str, set[tuple]] = {}
         self.imports: set[tuple] = set()  # (module, level, names)
