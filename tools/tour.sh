@@ -109,5 +109,6 @@ cat <<'END'
   build/bin/upsweep reduce build/tour/lineitem.parquet:l_extendedprice
   build/bin/upsweep offsets build/tour/stops_1995.npy build/tour/starts_1995.npy
       (stops and starts swapped: the first bad list is named)
-  make test, and the C++ example in README.md
+  make docs, then a browser, on build/docs/html/index.html: the guide, a chapter for each problem
+  make test, and the C++ example in README.md (docs/start/cpp.md says how to compile it)
 END
