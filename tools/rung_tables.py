@@ -7,6 +7,7 @@
     rungs       in a problem's README, `rungs:begin cpu|cuda (LEGEND)`: its rungs
     problems    in src/problems/README.md: the problems of each group, and their rungs
     chapters    in docs/index.md: the chapters of the guide
+    links       in docs/guide/index.md: links to them, with what each problem computes
     operations  in docs/guide/roofline.md: the operations of each problem, as the report counts them
 
 Needs the built Python packages, as `make docs` does. With --check nothing is written: exit status 1 if a file differs.
@@ -77,6 +78,10 @@ def chapters(found: dict[str, list[dict]]) -> str:
     return f"```{{toctree}}\n:caption: A chapter per problem\n:maxdepth: 1\n\n{pages}```\n"
 
 
+def links(found: dict[str, list[dict]]) -> str:
+    return "".join(f"- [{problem}](problems/{problem}.md): {title_of(problem)}\n" for problem in found)
+
+
 def operations(found: dict[str, list[dict]]) -> str:
     names = [problem.replace("_", "-") for problem in found]
     missing = [name for name in names if name not in REPORTED]
@@ -91,6 +96,7 @@ def operations(found: dict[str, list[dict]]) -> str:
 LISTS = {  # by page, then by the name of its mark
     PROBLEMS / "README.md": {"problems": of_groups},
     ROOT / "docs/index.md": {"chapters": chapters},
+    ROOT / "docs/guide/index.md": {"links": links},
     ROOT / "docs/guide/roofline.md": {"operations": operations},
 }
 

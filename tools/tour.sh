@@ -11,7 +11,19 @@ data=build/tour
 mkdir -p "$data"
 
 say() { printf '\n== %s\n' "$*"; }
-run() { printf '$ %s\n' "$*"; "$@"; }
+# run COMMAND…: shows a command as one can paste it, then runs it.
+run() {
+  local word line='$'
+  for word; do
+    case $word in
+      *["\"\$\`\\!"]*) word=${word@Q} ;;
+      "" | *[!A-Za-z0-9_./:=,^+-]*) word="\"$word\"" ;;
+    esac
+    line+=" $word"
+  done
+  printf '%s\n' "$line"
+  "$@"
+}
 # ask QUERY [LONGER]: runs and shows a query, then compares it, or a longer one instead, with DuckDB.
 ask() {
   run $upsweep query "$1"
@@ -62,7 +74,7 @@ say "Which of 20 open line items make up an invoice's total, and are others poss
 $python tools/tour_data.py invoice "$data"
 total=$(cat "$data/invoice_total.txt")
 run $upsweep subset-sum "$data/open_items.parquet:price" --target "$total" --id line --all 2
-say "Every rung of the subset-sum ladder on those prices, verified, then timed"
+say "Every rung of the subset-sum ladder on those prices, in cents, verified, then timed"
 run $upsweep ladder subset-sum --input "$data/open_items.parquet:price" --target "$total"
 
 # Data in a cache seem to be faster than the limit. The last lengths are therefore past the last cache. The kernel
@@ -97,5 +109,6 @@ cat <<'END'
   build/bin/upsweep reduce build/tour/lineitem.parquet:l_extendedprice
   build/bin/upsweep offsets build/tour/stops_1995.npy build/tour/starts_1995.npy
       (stops and starts swapped: the first bad list is named)
-  make test, and the C++ example in README.md
+  make docs, then a browser, on build/docs/html/index.html: the guide, a chapter for each problem
+  make test, and the C++ example in README.md (docs/start/cpp.md says how to compile it)
 END

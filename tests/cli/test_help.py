@@ -92,6 +92,18 @@ def tour(tmp_path_factory, arrow_reason):
     return there
 
 
+def test_commands_of_the_tour_can_be_pasted(upsweep):
+    script = ROOT / "tools" / "tour.sh"
+    if not script.exists():
+        pytest.skip("the tour is not here")
+    run = re.search(r"^run\(\) {\n.*?^}\n", script.read_text(), re.MULTILINE | re.DOTALL)[0]
+    words = ["2^12,a.b/c:d", "", "a b", "it's", "SELECT 'x'\n  FROM t (3)", 'say "hi"', "$x", "a\\b", "c!d", "`x`", "a*", "~"]
+    lines = upsweep.shell(f"{run}run printf '<%s>' {shlex.join(words)}").stdout.decode()
+    shown, _, printed = lines.removeprefix("$ ").rpartition("\n<2^12,")
+    assert shown.startswith('printf "<%s>" 2^12,a.b/c:d "" "a b" "it\'s" "SELECT \'x\'\n  FROM t (3)" \'say '), shown
+    assert upsweep.shell(shown).stdout.decode() == "<2^12," + printed == "".join(f"<{word}>" for word in words)
+
+
 def shortened(example):
     """Ladders and measurements take a minute; a few short lengths show as well that the options are right."""
     if example.startswith("upsweep bench --quick"):

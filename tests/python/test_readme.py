@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("README.md", 4),
         ("docs/python.md", 21),
         ("docs/dask.md", 6),
-        ("docs/start/python.md", 8),
+        ("docs/start/python.md", 10),
         ("docs/how-to/larger_than_memory.md", 2),
     ],
 )

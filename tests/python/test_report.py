@@ -732,7 +732,7 @@ def test_three_sentences_introduce_the_page(tmp_path, made):
     board = board_of(tmp_path, made, *rows)
     assert findings.introduction([own], [board]) == [
         "4 rungs of 2 problems were verified, then timed on A <fast>  CPU, 4 threads.",
-        "The best rung, cpu.chained of scan, reached 96% of the rate of a copy of 134 MB; 1 of 2 problems reached 80%.",
+        "The best rung, cpu.chained of scan, reached 96% of the rate of a copy of 134 MB; 1 of 2 problems with such a limit reached 80%.",
         "Look next at reduce, 20% of its limit, and step through the drawing of cpu.chained.",
     ]
     assert findings.introduction([own._replace(rows=[])], []) == ["Nothing was measured."]

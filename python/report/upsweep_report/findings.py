@@ -152,7 +152,7 @@ def introduction(results: Sequence[Results], found: Sequence[Board]) -> list[str
     the_best = f"On {found[0].place} the best rung" if len(places) > 1 else "The best rung"
     said.append(
         f"{the_best}, {best.best.rung} of {best.problem}, reached {best.of_limit:.0%} of the rate of a {best.limit} of "
-        f"{size_text(best.best.bytes)}; {at_limit} of {plural(len(shared), 'problem')} reached {AT_THE_LIMIT:.0%}."
+        f"{size_text(best.best.bytes)}; {at_limit} of {plural(len(shared), 'problem')} with such a limit reached {AT_THE_LIMIT:.0%}."
     )
     worst = min(shared, key=lambda each: each.of_limit)
     what = "compare its rungs" if worst.best.kind == "library" else f"step through the drawing of {worst.best.rung}"
