@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bindings/plans.cpp: the module upsweep._plans: builders of list programs, and plans over NumPy arrays.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -90,8 +91,8 @@ ElementKind kind_of(ElementType type) {
 
 /// Returns a ufunc's loop for operands and a result of these types.
 plan::Loop loop_of(nb::handle ufunc, const std::vector<ElementType>& types) {
-  std::vector<ElementKind> kinds;
-  for (const ElementType type : types) kinds.push_back(kind_of(type));
+  std::vector<ElementKind> kinds(types.size());
+  std::ranges::transform(types, kinds.begin(), kind_of);
   const std::optional<UfuncLoop> loop = ufunc_loop(ufunc, kinds);
   if (!loop) throw Error(Code::unsupported_type, "call: this ufunc has no loop for these types");
   return {.run = loop->run, .data = loop->data};
@@ -234,9 +235,8 @@ void define_values(nb::class_<Builder>& builder) {
                      const std::vector<int>& args) { return handle_of(self.map(op_named(op), values_of(args))); })
       .def("call",
            [](Builder& self, nb::handle ufunc, const std::vector<int>& args, std::string_view type) {
-             std::vector<ElementType> types;
-             for (const int arg : args) types.push_back(self.type(value_of(arg)));
-             types.push_back(type_named(type));
+             std::vector<ElementType> types(args.size() + 1, type_named(type));
+             std::ranges::transform(args, types.begin(), [&](int arg) { return self.type(value_of(arg)); });
              return handle_of(self.call(loop_of(ufunc, types), values_of(args), types.back()));
            })
       .def("convert", [](Builder& self, int x,

@@ -144,7 +144,9 @@ void require_axes(std::span<const Axis> axes) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     require_axis(i, axes[i]);
     const std::int64_t bins = bins_of(axes[i]);
-    if (bins < 0 || bins > kMostCells || (cells *= cells_of(axes[i])) > kMostCells) {
+    const bool is_possible = bins >= 0 && bins <= kMostCells;
+    if (is_possible) cells *= cells_of(axes[i]);
+    if (!is_possible || cells > kMostCells) {
       throw Error(Code::unsupported,
                   "plan::Builder::histogram: the axes have more than 2^25 bins with all underflows and overflows; use "
                   "fewer bins");

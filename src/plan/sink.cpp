@@ -85,13 +85,11 @@ class Sinking {
     for (const Id id : order_) {
       const Node& n = program_.at(id);
       int& cost = uses(id).cost;
-      if (n.kind == Kind::call) {
-        cost = kExpensive;
-      } else if (n.kind == Kind::map || n.kind == Kind::convert || n.kind == Kind::take) {
+      if (n.kind == Kind::map || n.kind == Kind::convert || n.kind == Kind::take) {
         cost = n.kind == Kind::map && !is_cheap(static_cast<Op>(n.payload)) ? kExpensive : 1;
         const std::size_t first = n.kind == Kind::take ? 1 : 0;  // what is taken from is an array
         for (std::size_t i = first; i < n.args.size(); ++i) cost = std::min(kExpensive, cost + uses(n.args[i]).cost);
-      } else if (n.kind == Kind::beside) {
+      } else if (n.kind == Kind::beside || n.kind == Kind::call) {
         cost = kExpensive;
       }
     }
