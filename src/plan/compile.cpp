@@ -599,8 +599,8 @@ class Compiler {
       if (histogram.weight != kNone) code_->operands.push_back(slot(histogram.weight));
       made.last = static_cast<std::int32_t>(code_->operands.size());
       std::vector<bool> are_floats(histogram.values.size());
-      std::ranges::transform(histogram.values, are_floats.begin(),
-                             [&](Id value) { return is_float(node(value).type); });
+      std::transform(histogram.values.begin(), histogram.values.end(), are_floats.begin(),
+                     [&](Id value) { return is_float(node(value).type); });
       code_->histograms.push_back(histogram_code(histogram.axes, are_floats, histogram.weight != kNone));
       code_->histograms.back().offset = code_->unit_bytes;
       code_->unit_bytes += cell_bytes(code_->histograms.back());
