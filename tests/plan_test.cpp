@@ -351,7 +351,7 @@ TEST(PlanTest, ValuesAtEdgesOfBins) {
   const std::vector<double> x{-inf, -0.1, -0.0, 0, 0.1, 0.3, 0.5, 0.7, 0.9999999999999999, 1, 1.0000000000000002,
                               inf,  nan};
   using Counts = std::vector<std::int64_t>;
-  const auto counts = [&](Axis axis) {
+  const auto counts = [&](const Axis& axis) {
     Builder builder;
     builder.histogram(std::vector{builder.column(0, ElementType::float64, builder.events())}, std::vector{axis});
     const Plan plan = builder.compile();
@@ -431,6 +431,7 @@ TEST(PlanTest, AHistogramOfManyBins) {
   // The cells of one work unit exceed the memory for those of several.
   Twin twin(50'000);
   std::vector<std::int32_t> numbers;
+  numbers.reserve(50'000);
   for (std::int32_t i = 0; i < 50'000; ++i) numbers.push_back(i * 37 % 1'500'000);
   const Value x = twin.column(elements_of(numbers), twin.builder.events());
   const auto counts = twin.histogram({x}, {Axis::integer(0, 1'000'000)}, {});
