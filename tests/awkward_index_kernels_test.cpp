@@ -662,6 +662,16 @@ void check_index_of_index(Kernel kernel) {
     outer[0] = 1001;
     expect_error(kernel(made.data(), outer.data(), n, inner.data(), 1000), error, 0, 1001);
   }
+  const Outer bad[] = {1, 2, 0};
+  const Inner two[] = {5, 6};
+  std::int64_t written[] = {7, 7, 7};
+  expect_error(kernel(written, bad, 3, two, 2), error, 1, 2);
+  EXPECT_EQ(Index(written, written + 3), (Index{6, 7, 7}));  // Awkward's kernel stops there
+  if constexpr (std::is_signed_v<Outer>) {
+    const Outer far[] = {std::numeric_limits<Outer>::min(), 1, -1};
+    EXPECT_EQ(text_of(kernel(written, far, 3, two, 2)), "");
+    EXPECT_EQ(Index(written, written + 3), (Index{-1, 6, -1}));
+  }
   const Outer some[] = {static_cast<Outer>(-1), 0};
   std::int64_t made[2] = {7, 7};
   if constexpr (std::is_signed_v<Outer>) {

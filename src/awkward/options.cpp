@@ -245,22 +245,23 @@ KernelError index_of_index(std::int64_t* toindex, const Outer* outer, std::int64
   std::int64_t bad = kNoIndex;
   const auto call = [&] {
     bad = first_bad_of_ranges(n, [=](std::int64_t first, std::int64_t last) {
-      const std::int64_t end = content > 0 ? last : first;
-      bool found = false;
-      for (std::int64_t i = first; i < end; ++i) {
+      // The sign of a difference tells of a bad place, or of one that is far below 0. Differences need no comparison of
+      // 64 bits, which SSE2 lacks.
+      std::int64_t signs = 0;
+      for (std::int64_t i = first; i < last; ++i) signs |= content - 1 - static_cast<std::int64_t>(outer[i]);
+      std::int64_t end = last;
+      if (signs < 0) {  // what follows the first bad place is not written
+        for (end = first; end < last && static_cast<std::int64_t>(outer[end]) < content;) ++end;
+      }
+      if (content <= 0) std::fill(toindex + first, toindex + end, -1);
+      for (std::int64_t i = content > 0 ? first : end; i < end; ++i) {
         const auto place = static_cast<std::int64_t>(outer[i]);
-        found |= place >= content;
-        const bool is_there = static_cast<std::uint64_t>(place) < static_cast<std::uint64_t>(content);
+        const bool is_there = place >= 0;
         // Reads an element in any case: a conditional would compile to a branch.
         const auto value = static_cast<std::int64_t>(inner[place & -std::int64_t{is_there}]);
         toindex[i] = or_missing(value, is_there);
       }
-      if (content > 0 && !found) return kNoIndex;
-      for (std::int64_t i = first; i < last; ++i) {
-        if (static_cast<std::int64_t>(outer[i]) >= content) return i;
-        if (content <= 0) toindex[i] = -1;
-      }
-      return kNoIndex;
+      return end < last ? end : kNoIndex;
     });
   };
   const KernelError error = run(call, as_refused);
