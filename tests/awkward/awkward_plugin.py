@@ -9,7 +9,7 @@ import warnings
 import pytest
 import upsweep.awkward
 from upsweep._libraries import library_path
-from upsweep.awkward import _carries, _joins, _memory, _native, _table, _ufuncs
+from upsweep.awkward import _carries, _joins, _memory, _missing, _native, _table, _ufuncs
 
 TESTS_PER_DOT = 100
 calls = collections.Counter()  # number of calls of each of our functions
@@ -70,7 +70,7 @@ def register():
         upsweep.awkward.register()
     registration = _table._registration
     # Nearly all arrays in Awkward's tests are small.
-    _carries.MANY = _joins.MANY = _ufuncs.LARGE = _memory.LEAST = 0
+    _carries.MANY = _joins.MANY = _missing.MANY = _ufuncs.LARGE = _memory.LEAST = 0
     _ufuncs.LEAST, _ufuncs.PAGE = 1, 16
     for key, function in registration._ours.items():
         registration._table[key] = counted(function.__name__, function)
