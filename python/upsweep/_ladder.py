@@ -88,8 +88,8 @@ def ladder(
     Parameters
     ----------
     problem : str, optional
-        The name of a problem: "scan", "reduce", "segmented-reduce", … Without it the function lists all problems and their
-        rungs, and times nothing.
+        The name of a problem: "scan", "reduce", … "segmented_reduce" is "segmented-reduce". Without a problem, the
+        function lists all problems and their rungs, and times nothing.
     sizes, types : sequences, optional
         Lengths and element types of the generated data. The default is the problem's usual ones.
     device : {"cpu", "cuda"}
@@ -131,7 +131,7 @@ def ladder(
     word(device, "device", ("cpu", "cuda"))
     current = _options.current()
     rows = _core.climb(
-        text(problem, "problem"),
+        text(problem, "problem").replace("_", "-"),
         [_integer(each, "sizes", 0) for each in _several(sizes, "sizes")],
         [_element_type(each) for each in _several(types, "types")],
         _settings(settings),

@@ -219,6 +219,8 @@ def test_ladders():
     records = upsweep.ladder("segmented-reduce", sizes=[1000], types=["float64"], settings={"lists": "fixed3"})
     assert {record["status"] for record in records} <= {"verified", "skipped"} and records[0]["seconds"] > 0
     assert "cpu.serial" in repr(records) and "<table>" in records._repr_html_()
+    same = upsweep.ladder("segmented_reduce", sizes=[1000], types=["float64"], settings={"lists": "fixed3"})
+    assert [record["rung"] for record in same] == [record["rung"] for record in records]
     with pytest.raises(ValueError, match="settings|setting"):
         upsweep.ladder("scan", settings={"lists": "fixed3"})
     with pytest.raises(ValueError):
