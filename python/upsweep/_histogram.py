@@ -229,7 +229,7 @@ def _limits(values: np.ndarray) -> tuple[float, float]:
 
 
 def _boost() -> Any:
-    """The module boost_histogram if it is imported: before, there is no object of it."""
+    """The module boost_histogram if it is imported. Without that import no argument can be one of its objects."""
     return sys.modules.get("boost_histogram")
 
 

@@ -894,14 +894,15 @@ def of_text_of_a_dataclass():
     return lambda x: x * (2 if "2.0" in f"{config}" else 5), lambda: setattr(config, "cut", 5.0)
 
 
+class Text:
+    def __init__(self):
+        self.cut = 2.0
+
+    def __str__(self):
+        return str(self.cut)
+
+
 def of_text():
-    class Text:
-        def __init__(self):
-            self.cut = 2.0
-
-        def __str__(self):
-            return str(self.cut)
-
     text = Text()
     return lambda x: x * (2 if str(text) == "2.0" else 5), lambda: setattr(text, "cut", 5.0)
 
@@ -912,13 +913,6 @@ def of_format():
 
 
 def of_percent_format():
-    class Text:
-        def __init__(self):
-            self.cut = 2.0
-
-        def __str__(self):
-            return str(self.cut)
-
     text = Text()
     return lambda x: x * float("%s" % text), lambda: setattr(text, "cut", 5.0)  # noqa: UP031
 

@@ -155,7 +155,7 @@ def hooks(native):
         """The positions of true elements."""
 
         def nonzero(self, x):
-            if type(x) is not np.ndarray or x.dtype != np.bool_ or x.ndim != 1 or not x.flags.c_contiguous or len(x) < MANY:
+            if not is_moved(x) or x.dtype != np.bool_ or len(x) < MANY:
                 return theirs(self, x)
             out = memory.empty(int(np.count_nonzero(x)), np.int64)
             if not native.call("awkward_ByteMaskedArray_getitem_nextcarry_64", out, x, len(x), True):

@@ -60,20 +60,16 @@ def hooks(native):
 
         return _impl
 
-    def trim(kind, order):
-        def make(theirs):
-            def _trim(array):
-                ours = trimmed(native, array, kind, order)
-                return theirs(array) if ours is None else ours
+    def trim(theirs):
+        def _trim(array):
+            ours = trimmed(native, array)
+            return theirs(array) if ours is None else ours
 
-            return _trim
-
-        return make
+        return _trim
 
     return [
-        # As uint64, missing elements are the largest.
-        (contents.IndexedOptionArray, "_trim", trim(contents.IndexedOptionArray, np.uint64), "self"),
-        (contents.IndexedArray, "_trim", trim(contents.IndexedArray, np.int64), "self"),
+        (contents.IndexedOptionArray, "_trim", trim, "self"),
+        (contents.IndexedArray, "_trim", trim, "self"),
         (
             module_of("ak_concatenate"),
             "_impl",
@@ -95,13 +91,14 @@ def hooks(native):
     ]
 
 
-def trimmed(native, array, kind, order):
-    """The array with the range of its content that its index uses, for concatenate(); None if Awkward must do it. `order`: the type by
-    which the index is ordered. A missing element's index is copied as it is or as -1, as concatenate() takes both for -1."""
+def trimmed(native, array):
+    """The array with the range of its content that its index uses, for concatenate(); None if Awkward must do it. A missing element's
+    index is copied as it is or as -1, as concatenate() takes both for -1."""
     index = array._index._data
     if not is_index(index) or len(index) < max(MANY, 1):
         return None
-    least, most = int(index.view(order).min()), int(index.max())
+    # As uint64, the indices of missing elements are the largest.
+    least, most = int((index.view(np.uint64) if array.is_option else index).min()), int(index.max())
     if most < 0 or least < 0:
         return None
     if least > 0:
@@ -110,6 +107,7 @@ def trimmed(native, array, kind, order):
             return None
         index = moved
     content = array._content._getitem_range(least, most + 1)
+    kind = ak.contents.IndexedOptionArray if array.is_option else ak.contents.IndexedArray
     return kind(ak.index.Index64(index), content, parameters=array._parameters)
 
 

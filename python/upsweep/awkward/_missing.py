@@ -74,7 +74,7 @@ def apply_to_valid(native, backend, inputs, action, depth, depth_context, latera
     distinct = list(dict.fromkeys(key for key in keys if key is not None))
     length = next(x.length for x in inputs if type(x) is OPTION)
     index = memory.empty(length, np.int64)
-    carries = {key: memory.empty(length, np.int64) for key in (None, *distinct) if key is not None or None in keys}
+    carries = {key: memory.empty(length, np.int64) for key in dict.fromkeys(keys)}
     to = [carries[key].ctypes.data if key in carries else None for key in (None, *distinct)]
     pointers = ctypes.c_void_p * len(to)
     count = ctypes.c_int64()
