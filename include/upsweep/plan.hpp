@@ -219,7 +219,7 @@ struct Axis {
     regular,   ///< n bins of one width: bin floor((x - low) / (high - low) * n); values as float64
     variable,  ///< n + 1 edges: the bin of the last edge that is <= x; values as float64
     integer,   ///< a bin for each integer start … stop - 1; floats are rounded down
-    category,  ///< a bin for each of some integers; others belong to the overflow; there is no underflow
+    category,  ///< a bin for each of some integers, no underflow; other integers belong to the overflow
   };
   Kind kind = Kind::regular;
   /// Whether there are such bins. Without an overflow, the upper edge of a regular or variable axis belongs to its last
@@ -308,7 +308,7 @@ class Result {
   /// Copies the bins of a histogram without weights, in C order: the product of Plan::shape(). Throws
   /// invalid_argument if a check has failed.
   void copy_counts(int histogram, std::int64_t* to) const;
-  /// The same for a histogram with weights.
+  /// Copies the bins of a histogram with weights, in C order. Throws invalid_argument if a check has failed.
   void copy_sums(int histogram, WeightedBin* to) const;
 
  private:
@@ -455,7 +455,8 @@ class Builder {
 
   // ---- the program
 
-  /// Throws if columns or parameters are used with two types or domains, or if there is no output, histogram or check.
+  /// Throws if columns or parameters are used with two types or domains, or if the program has no output, histogram or
+  /// check.
   void verify() const;
   /// Returns the program, one node a line.
   [[nodiscard]] std::string to_text() const;
