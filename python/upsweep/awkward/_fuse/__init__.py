@@ -279,6 +279,35 @@ class Fused:
 
         return explanation(entry, arguments.values, arguments.buffers, self._threads)
 
+    def stream(self, paths: Any, *args: Any, columns: Any = None, progress: bool | None = None, **kwargs: Any) -> Any:
+        """Runs the function on the events of files that may be larger than memory, and returns the sum of its results.
+
+        The function's first argument is an array with the events of a batch: one or more row groups of a Parquet file, or about 256
+        MiB of a ROOT file, which uproot reads. While it runs, the next batch is read. Memory holds at most these two batches, and
+        the results.
+
+        Results may be histograms and numbers, which are added, and Awkward Arrays, which are concatenated, alone or in dicts,
+        lists and tuples. They are combined in the order of the files and of their rows.
+
+        Args:
+            paths: a file, a pattern such as "data/*.parquet", or a list of these. `file.root:events` names a tree; it may be left
+                out if the file has one tree only.
+            *args: more arguments of the function
+            columns: the names of the columns that are read, such as "Jet_pt" or "jets.pt"; by default all
+            progress: whether the terminal shows how many events were processed; by default if standard error is a terminal
+            **kwargs: more arguments of the function
+
+        Raises:
+            FileNotFoundError: no file matches a path
+            ValueError: a file is of another kind, or lacks a column or a tree; results of batches cannot be combined
+            TypeError: a result is neither a histogram, a number nor an Awkward Array
+
+        An error of the function or of reading has a note that says in which file and rows it was raised.
+        """
+        from upsweep.awkward._fuse.stream import stream
+
+        return stream(self, paths, args, kwargs, columns, progress)
+
 
 def fuse(function: Any = None, *, threads: int | None = None, exact: bool = False) -> Any:
     """Returns the function, which then runs in one pass over its arrays.
