@@ -34,6 +34,8 @@
 //           to lists.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <array>
 #include <cstdint>
 #include <limits>

@@ -4,6 +4,8 @@
 // The calls are those of reduce.hpp, with a gpu::Policy. The rules for elements and operators are those of scan.cuh.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include "upsweep/detail/cuda_operators.cuh"
 #include "upsweep/detail/device_reduce.cuh"
 #include "upsweep/reduce.hpp"

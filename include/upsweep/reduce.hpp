@@ -17,6 +17,8 @@
 // Errors    Error: overflow, invalid_argument, unknown_rung, unsupported, out_of_memory.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <iterator>
 #include <ranges>

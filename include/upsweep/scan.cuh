@@ -10,6 +10,8 @@
 // compiled for.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include "upsweep/detail/capability.cuh"
 #include "upsweep/detail/cuda_operators.cuh"
 #include "upsweep/detail/device_scan.cuh"

@@ -33,6 +33,8 @@
 // Source    G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <iterator>
 #include <memory>

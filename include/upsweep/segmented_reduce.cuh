@@ -7,6 +7,8 @@
 // is cuda.lanes.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <type_traits>
 
 #include "upsweep/detail/cuda_operators.cuh"

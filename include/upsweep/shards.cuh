@@ -4,6 +4,8 @@
 // The calls are those of shards.hpp. The rules for operators and elements are those of scan.cuh.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include "upsweep/detail/shard_scan.cuh"
 #include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"

@@ -28,6 +28,8 @@
 // Errors    Error: those of scan.hpp and gpu.hpp; unsupported (a device that is too old).
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
