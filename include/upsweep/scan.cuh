@@ -39,7 +39,7 @@ static constexpr DeviceScans kDeviceScans{
                    return gpu::WorkspaceSize{.kept = gpu::detail::lookback_bytes<Problem>(call.n)};
                  }}};
 
-/// Calls f(operator, its kernels) with both in their device form.
+/// Calls f(operator, kernels): the custom operator in the form that kernels call, and the kernels compiled for it.
 template <class In, class Out, class Op, class F>
   requires RunsCustom<In, Out, Op>
 static auto with_device_scans(OnDevice /*here*/, const Op& op, F f) {

@@ -30,7 +30,7 @@ static constexpr DeviceShards kDeviceShards{
           return gpu::detail::groups_bytes<gpu::detail::ScanProblem<In, Out, Op, false>>(call.n);
         }};
 
-/// Calls f(operator, its kernels) with both in their device form.
+/// Calls f(operator, kernels): the custom operator in the form that kernels call, and the kernels compiled for it.
 template <class In, class Out, class Op, class F>
   requires RunsCustom<In, Out, Op>
 static auto with_device_shards(OnDevice /*here*/, const Op& op, F f) {
