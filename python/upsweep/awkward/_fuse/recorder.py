@@ -320,7 +320,7 @@ def _lazy_class(theirs: type) -> type:
 
 
 class Value:
-    """A number of a recording: an argument of the function, computed from such, or the result of a reduction with axis=None."""
+    """A number in a recording: an argument of the function, the result of a reduction with axis=None, or computed from these."""
 
     def __init__(self, node: Node, kind: type):
         self._fuse_node = node
