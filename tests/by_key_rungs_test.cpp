@@ -263,8 +263,8 @@ TEST(ByKeyApi, RunsTheTopRungOrTheOneThatIsNamed) {
     return code_of([&] { reduce_by_key(policy, keys, values, out_keys, out); });
   };
   EXPECT_EQ(reduce_by(par.with_rung("cpu.columns")), Code::unsupported) << "a rung of another ladder";
-  EXPECT_EQ(reduce_by(par.with_rung("cuda.runs")), Code::unsupported);
-  EXPECT_EQ(reduce_by(par.with_rung("cuda.cub")), Code::unsupported);
+  EXPECT_EQ(reduce_by(par.with_rung("cuda.runs")), tests::code_of_gpu_rung());
+  EXPECT_EQ(reduce_by(par.with_rung("cuda.cub")), tests::code_of_gpu_rung());
   EXPECT_EQ(reduce_by(par.with_threads(-1)), Code::invalid_argument);
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/compile_errors.py: SOURCE_DIR CXX — compiles wrong programs: the first error must say what is required. It also
-# compiles correct programs that look similar: they must compile.
+# compiles correct programs that look similar: they must compile. It includes each public header before C++20.
 import concurrent.futures
 import os
 import pathlib
@@ -111,6 +111,7 @@ BROADCAST = "broadcast_to_offsets() takes (policy, lists, offsets, content, posi
 NO_ARRAY = ("cannot convert 'std::vector", "no viable conversion", "no matching function")  # GCC, Clang: one function
 HOST = "is in host memory: with a gpu::Policy, pass device memory"
 VALUE_AT = "a gpu::ValueAt is an initial value of inclusive_scan"
+CPP20 = "upsweep needs C++20: add -std=c++20"
 SEVERAL = "pass upsweep::max or upsweep::min, or a lambda"
 
 WRONG = [
@@ -506,6 +507,29 @@ def first_error(compiler: list[str], body: str) -> str:
     return errors[0] if errors else ("" if done.returncode == 0 else f"no error, but {done.stderr}")
 
 
+def old_standards(source: pathlib.Path, cxx: str, threads: concurrent.futures.Executor) -> list[str]:
+    """Includes each public header alone with standards before C++20. Returns the headers of C++ that do not ask for C++20,
+    and the headers of C that do not compile."""
+    headers = sorted(path.name for path in (source / "include/upsweep").iterdir() if path.is_file())
+    of_c = [("c", "c99"), ("c++", "c++98"), ("c++", "c++17")]
+    of_cpp = [("c++", "c++98"), ("c++", "c++17")]
+    cases = [(header, *how) for header in headers for how in (of_c if header.endswith(".h") else of_cpp)]
+
+    def failure(case: tuple[str, str, str]) -> str:
+        header, language, standard = case
+        flags = [f"-I{source}/include", "-fsyntax-only", f"-std={standard}", "-pedantic-errors", "-x", language, "-"]
+        program = f"#include <upsweep/{header}>\n"
+        done = subprocess.run([cxx, *flags], input=program, capture_output=True, text=True, check=False)
+        errors = [line for line in done.stderr.splitlines() if "error:" in line]
+        if header.endswith(".h"):
+            good, expected = done.returncode == 0, "no error"
+        else:  # the second error ends the compilation
+            good, expected = len(errors) == 2 and CPP20 in errors[0], CPP20
+        return "" if good else f"{header} with -std={standard}\n  expected: {expected}\n  errors: {errors[:3] or 'none'}"
+
+    return [text for text in threads.map(failure, cases) if text]
+
+
 def main() -> int:
     source, cxx = pathlib.Path(sys.argv[1]), sys.argv[2]
     version = subprocess.run([cxx, "--version"], capture_output=True, text=True, check=True).stdout
@@ -523,13 +547,16 @@ def main() -> int:
             programs = [(expected, body) for expected, body in programs if "std::views" not in body]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
             errors = list(threads.map(lambda program: first_error(compiler, program[1]), programs))
-    failed = 0
+            old = old_standards(source, cxx, threads)
+    failed = len(old)
+    for text in old:
+        print(text)
     for (expected, body), error in zip(programs, errors):
         wanted = (expected,) if isinstance(expected, str) else expected
         if not any(text in error for text in wanted) or (expected == "" and error):
             failed += 1
             print(f"{body}\n  expected: {' or '.join(wanted) or 'no error'}\n  first error: {error or 'none'}")
-    print(f"{len(programs)} programs, {failed} failed")
+    print(f"{len(programs)} programs and the public headers, {failed} failed")
     return failed != 0
 
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "upsweep/error.hpp"
+#include "upsweep/gpu.hpp"
 
 namespace upsweep::tests {
 
@@ -32,6 +33,9 @@ Failure failure_of(Call call) {
     return {error.code(), error.index()};
   }
 }
+
+/// The code of a call in host memory that names a rung on a GPU.
+inline Code code_of_gpu_rung() { return gpu::is_built() ? Code::unsupported : Code::not_built; }
 
 /// Expects an Error with this code, whose message contains these words.
 template <class Call>

@@ -414,8 +414,8 @@ TEST(GroupByApi, RunsTheTopRungOrTheOneThatIsNamed) {
     return code_of([&] { group_by(policy, keys, values, out_keys, out); });
   };
   EXPECT_EQ(group(par.with_rung("cpu.runs")), Code::unsupported) << "a rung of another ladder";
-  EXPECT_EQ(group(par.with_rung("cuda.sort")), Code::unsupported);
-  EXPECT_EQ(group(par.with_rung("cuda.hash")), Code::unsupported);
+  EXPECT_EQ(group(par.with_rung("cuda.sort")), tests::code_of_gpu_rung());
+  EXPECT_EQ(group(par.with_rung("cuda.hash")), tests::code_of_gpu_rung());
   EXPECT_EQ(group(par.with_threads(-1)), Code::invalid_argument);
 }
 

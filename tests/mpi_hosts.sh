@@ -13,9 +13,13 @@ set -euo pipefail
 own=(unshare --net --mount --pid --fork --mount-proc --kill-child)
 if [ "$1" != inside ]; then
   "$1" --version | grep -q "Open MPI\|OpenRTE" || { echo "skipped: $1 is not Open MPI's"; exit 77; }
-  for tool in ip nsenter unshare; do command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit 77; }; done
+  for tool in ip nsenter setpriv unshare; do command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit 77; }; done
   "${own[@]}" ip link add bridge type bridge 2>/dev/null || { echo "skipped: no network namespaces may be made here"; exit 77; }
-  exec "${own[@]}" bash "$0" inside "$@"
+  # unshare ignores SIGINT and SIGTERM. The end of this process kills it and all processes of its namespaces.
+  setpriv --pdeathsig KILL "${own[@]}" bash "$0" inside "$@" <&0 &
+  trap 'kill -KILL $!; exit 143' HUP INT TERM
+  wait $!
+  exit
 fi
 mpiexec=$2
 ranks=$3

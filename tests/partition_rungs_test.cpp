@@ -118,7 +118,7 @@ TEST(PartitionApi, RunsTheTopRungOrTheOneThatIsNamed) {
   EXPECT_EQ(detail::run_partition(par.with_rung("cpu.serial"), call), "cpu.serial");
   EXPECT_EQ(partition(par, mask, content, out), 2);
   EXPECT_EQ(code_of([&] { partition(par.with_rung("cpu.quick"), mask, content, out); }), Code::unknown_rung);
-  EXPECT_EQ(code_of([&] { partition(par.with_rung("cuda.ranks"), mask, content, out); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { partition(par.with_rung("cuda.ranks"), mask, content, out); }), tests::code_of_gpu_rung());
 }
 
 TEST(PartitionApi, SaysWhatIsWrong) {

@@ -1501,7 +1501,14 @@ TEST(Query, RunsTheRungThatIsAskedForOrNone) {
       "unsupported: rung 'cpu.predicate_first' belongs to filtered-sum, not to this operation; available: cpu.blocks, "
       "cuda.generated");
   EXPECT_EQ(refusal("cpu.none"), "unknown_rung: unknown rung 'cpu.none'; available: cpu.blocks, cuda.generated");
-  EXPECT_EQ(refusal("cuda.generated").substr(0, 27), "unsupported: cuda.generated");
+  if (gpu::is_built()) {
+    EXPECT_EQ(refusal("cuda.generated").substr(0, 27), "unsupported: cuda.generated");
+  } else {
+    const std::string no_cuda = ": this build of upsweep has no CUDA; build it with nvcc: make cuda, or CMake with -D";
+    for (const char* rung : {"cuda.generated", "cuda.none"}) {
+      EXPECT_EQ(refusal(rung), "not_built: rung '" + std::string(rung) + "'" + no_cuda + "UPSWEEP_CUDA=ON");
+    }
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "failure.hpp"
 #include "patterns.hpp"
 #include "problems/subset_sum/open_runs.hpp"
 #include "problems/subset_sum/reference.hpp"
@@ -802,7 +803,7 @@ TEST(SubsetSumApi, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { (void)find_subset(par, Items{1}, 1, {.below = -1}); }), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { (void)find_subset(par.with_rung("cpu.quick"), Items{1, 2}, 1); }), Code::unknown_rung);
   EXPECT_EQ(code_of([&] { (void)find_subset(par.with_rung("cpu.quick"), Items{}, 0); }), Code::unknown_rung);
-  EXPECT_EQ(code_of([&] { (void)find_subset(par.with_rung("cuda.bits"), Items{1, 2}, 1); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { (void)find_subset(par.with_rung("cuda.bits"), Items{1, 2}, 1); }), tests::code_of_gpu_rung());
   EXPECT_EQ(code_of([&] { (void)find_subset(par.with_threads(-1), Items{1}, 1); }), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { (void)find_subsets(par, Items{1}, 1, 0); }), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { (void)find_subsets(par.with_rung("cpu.bits"), Items{1}, 1, 1); }), Code::unsupported);

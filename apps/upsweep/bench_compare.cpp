@@ -163,18 +163,14 @@ std::string percent(double ratio) {
                    : fmt::format("{:.0f} % faster", (1 / ratio - 1) * 100);
 }
 
-/// The problem and the rung, in the width that the other columns leave on a terminal, otherwise whole.
-std::string rung_text(const Change& change) {
-  constexpr std::size_t kOthers = 40;
-  constexpr std::size_t kMost = 40;
-  const std::size_t width = std::min(kMost, std::max(table_width(), kOthers + 10) - kOthers);
-  return in_column(change.problem + " " + change.rung, width);
-}
+/// The size, the change, and the noise of each rung.
+FigureTable change_figures() { return {{{"", 11, 2}, {"", 13}, {"", 16, 1, true}}, 42, 41}; }
 
-std::string change_text(const Change& change) {
-  const std::string size = change.n == 0 ? "all sizes" : grouped(change.n);
-  return fmt::format("  {}{:>11} {:>12} (noise {:.0f} %)\n", rung_text(change), size, percent(change.ratio),
-                     std::expm1(change.limit) * 100);
+std::string change_text(const Change& change, bool is_noisy = false) {
+  const std::string size = is_noisy ? "" : change.n == 0 ? "all sizes" : grouped(change.n);
+  return change_figures().line(
+      fmt::format("  {} {}", change.problem, change.rung),
+      {size, is_noisy ? "" : percent(change.ratio), fmt::format("(noise {:.0f} %)", std::expm1(change.limit) * 100)});
 }
 
 Json change_json(const Change& change) {
@@ -318,7 +314,7 @@ std::string comparison_text(const Comparison& found) {
     } else if (!rung.is_noise()) {
       changed += change_text(rung);
     } else if (std::expm1(rung.limit) > 0.1) {
-      noisy += fmt::format("  {}{:>24} (noise {:.0f} %)\n", rung_text(rung), "", std::expm1(rung.limit) * 100);
+      noisy += change_text(rung, true);
     } else {
       ++same;
     }
@@ -341,7 +337,9 @@ std::string comparison_text(const Comparison& found) {
               2) +
       "\n";
   if (found.only_before + found.only_after > 0) {
-    text += fmt::format("measurements only before: {}, only after: {}\n", found.only_before, found.only_after);
+    text +=
+        wrapped(fmt::format("measurements only before: {}, only after: {}", found.only_before, found.only_after), 2) +
+        "\n";
   }
   return text;
 }

@@ -21,18 +21,20 @@ std::string_view cuda_word() {
   return gpu::devices().empty() ? "built, no device" : "built";
 }
 
+/// A word and what it says. On a narrow terminal the line is continued below the text.
+std::string line(std::string_view word, std::string_view text) {
+  return wrapped(fmt::format("{:<{}}{}", word, kIndent, text), kIndent) + "\n";
+}
+
 std::string link_text(const gpu::LinkTimes& link) {
   const auto copy = [&](double seconds) {
     return fmt::format("{} ({})", duration(seconds), rate(static_cast<double>(link.bytes) / seconds));
   };
-  return fmt::format(
-      "         48 MB allocated in {}\n"
-      "         sent in {} from pageable memory,\n"
-      "         {} from pinned\n"
-      "         fetched in {} into pageable memory,\n"
-      "         {} into pinned\n",
-      duration(link.allocation_s), copy(link.to_device_pageable_s), copy(link.to_device_pinned_s),
-      copy(link.to_host_pageable_s), copy(link.to_host_pinned_s));
+  return line("", "48 MB allocated in " + duration(link.allocation_s)) +
+         line("", fmt::format("to the GPU from pageable memory: {}", copy(link.to_device_pageable_s))) +
+         line("", fmt::format("to the GPU from pinned memory: {}", copy(link.to_device_pinned_s))) +
+         line("", fmt::format("from the GPU into pageable memory: {}", copy(link.to_host_pageable_s))) +
+         line("", fmt::format("from the GPU into pinned memory: {}", copy(link.to_host_pinned_s)));
 }
 
 Json gpus_json(const std::vector<gpu::LinkTimes>& links) {
@@ -54,14 +56,12 @@ std::string gpus_text(const std::vector<gpu::LinkTimes>& links) {
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto& device = gpu::devices()[i];
     if (!device.error.empty()) {
-      text += wrapped(fmt::format("gpu      device {} cannot be used: {}", i, device.error), kIndent) + "\n";
+      text += line("gpu", fmt::format("device {} cannot be used: {}", i, device.error));
       continue;
     }
-    text += wrapped(fmt::format("gpu      {}, compute capability {}.{}, {} multiprocessors", device.name, device.major,
-                                device.minor, device.multiprocessors),
-                    kIndent) +
-            "\n";
-    text += fmt::format("         L2 {}, memory {}\n", size(device.l2_bytes), size(device.memory_bytes));
+    text += line("gpu", fmt::format("{}, compute capability {}.{}, {} multiprocessors", device.name, device.major,
+                                    device.minor, device.multiprocessors));
+    text += line("", fmt::format("L2 {}, memory {}", size(device.l2_bytes), size(device.memory_bytes)));
     text += link_text(links[i]);
   }
   return text;
@@ -105,19 +105,14 @@ int run_devices(const Common& common) {
     print_json(result);
     return 0;
   }
-  print(wrapped(fmt::format("cpu      {}", here.cpu), kIndent) +
-        fmt::format("\n"
-                    "threads  {}\n"
-                    "simd     {}\n"
-                    "caches   L1d {}, L2 {}, L3 {}\n"
-                    "memory   {}\n"
-                    "copy     {} on {} threads, {} on one (read + written)\n"
-                    "read     {} on {} threads, {} on one\n"
-                    "cuda     {}\n",
-                    here.threads, name(here.isa), size(here.l1d_bytes), size(here.l2_bytes), size(here.l3_bytes),
-                    size(here.memory_bytes), rate(all.copy), threads, rate(one.copy), rate(all.read), threads,
-                    rate(one.read), cuda_word()) +
-        gpus_text(links));
+  print(line("cpu", here.cpu) + line("threads", fmt::format("{}", here.threads)) + line("simd", name(here.isa)) +
+        line("caches",
+             fmt::format("L1d {}, L2 {}, L3 {}", size(here.l1d_bytes), size(here.l2_bytes), size(here.l3_bytes))) +
+        line("memory", size(here.memory_bytes)) +
+        line("copy",
+             fmt::format("{} on {} threads, {} on one (read + written)", rate(all.copy), threads, rate(one.copy))) +
+        line("read", fmt::format("{} on {} threads, {} on one", rate(all.read), threads, rate(one.read))) +
+        line("cuda", cuda_word()) + gpus_text(links));
   return 0;
 }
 

@@ -207,6 +207,9 @@ int run_ladder(const Common& common, const LadderOptions& options) {
     print_json(climb_json(info.name, groups));
   } else {
     print(climb_text(groups));
+    if (!common.quiet && omits_figures(groups)) {
+      remark("figures are omitted to fit the terminal; --json prints them all");
+    }
   }
   return has_failed(groups) ? 1 : 0;
 }

@@ -53,16 +53,6 @@ std::string_view mark_of(const RungInfo& rung) { return kind_of(rung) == "step" 
 
 // ------------------------------------------------------------------------------------------------------------- text
 
-/// The width of the rungs' ids, with a blank. On a narrow terminal, the other columns leave less. Without a terminal,
-/// no id is shortened.
-std::size_t id_width(const Group& group) {
-  constexpr std::size_t kOthers = 58;
-  constexpr std::size_t kNarrowest = 12;
-  std::size_t width = group.device.empty() ? 23 : 26;
-  for (const Row& row : group.rows) width = std::max(width, width_of(row.rung.id) + 1);
-  return std::min(width, std::max(table_width(), kNarrowest + kOthers) - kOthers);
-}
-
 /// Whether any row has this figure.
 template <class T>
 bool any_has(const Group& group, std::optional<T> Row::* figure) {
@@ -80,73 +70,86 @@ std::string times_text(double factor) {
   return fmt::format("{:.0f}x", factor);
 }
 
-std::string row_text(const Group& group, const Row& row) {
-  const std::size_t width = id_width(group);
-  if (!is_timed(row)) {
-    return wrapped(fmt::format("  {}{}: {}", in_column(row.rung.id, width), word(row.status), row.reason), width + 2) +
-           "\n";
+/// "  cpu.serial", as it is printed.
+std::string name_of(const RungInfo& rung) { return "  " + std::string(rung.id); }
+
+/// The figures of a rung that was timed, or of its parts if it copies host memory to a GPU.
+FigureTable figures_of(const Group& group, bool is_staged) {
+  std::size_t longest = 0;
+  for (const Row& row : group.rows) longest = std::max(longest, width_of(name_of(row.rung)));
+  std::vector<FigureTable::Column> columns;
+  if (is_staged) {
+    columns = {{"total", 10}, {"transfer", 12, 1}, {"kernel+sum", 12, 2}};
+  } else {
+    columns = {{"time", 8}};
+    if (group.limit_bytes > 0) {
+      columns.push_back({group.work_unit.empty() ? "moved" : std::string(group.work_unit) + "/s", 11, 4});
+      columns.push_back({group.reads_only ? "of read" : "of copy", 9, 2});
+    }
+    columns.push_back({"speedup", 9, 1});
+    if (any_has(group, &Row::checked_s)) columns.push_back({"checked", 8, 5});
   }
-  const std::string_view status = mark_of(row.rung);
-  if (row.staged) {
-    return fmt::format("  {}{:>10}{:>12}{:>12}  {}\n", in_column(row.rung.id, width), duration(row.staged->total_s),
-                       duration(row.staged->transfer_s), duration(row.staged->kernel_s), status);
-  }
-  std::string text = fmt::format("  {}{:>8}", in_column(row.rung.id, width), duration(row.median_s));
-  if (group.limit_bytes > 0) {
-    const double limit = group.reads_only ? group.read_bytes_per_s : group.copy_bytes_per_s;
-    const std::string of_limit = row.bytes > 0 ? fmt::format("{:.2f}", fraction(row, limit)) : "";
-    text += fmt::format("{:>11}{:>9}", rate_text(group, row), of_limit);
-  }
-  text += fmt::format("{:>9}", times_text(group.first_s / row.median_s));
-  if (any_has(group, &Row::checked_s))
-    text += fmt::format("{:>8}", row.checked_s ? times_text(*row.checked_s / row.median_s) : "");
-  return fmt::format("{}  {}\n", text, status);
+  columns.push_back({"", 10, 3, true});
+  return {std::move(columns), group.device.empty() ? 25U : 28U, longest};
 }
 
-std::string header(const Group& group) {
-  const std::size_t width = id_width(group);
-  if (any_has(group, &Row::staged)) {
-    return fmt::format("  {:<{}}{:>10}{:>12}{:>12}\n", "rung", width, "total", "transfer", "kernel+sum");
+std::string row_text(const Group& group, const Row& row) {
+  const FigureTable table = figures_of(group, row.staged.has_value());
+  if (!is_timed(row)) {
+    return entry(name_of(row.rung), table.name_width(), fmt::format("{}: {}", word(row.status), row.reason));
   }
-  std::string text = fmt::format("  {:<{}}{:>8}", "rung", width, "time");
-  if (group.limit_bytes > 0) {
-    const std::string unit = group.work_unit.empty() ? "moved" : std::string(group.work_unit) + "/s";
-    text += fmt::format("{:>11}{:>9}", unit, group.reads_only ? "of read" : "of copy");
+  std::vector<std::string> cells;
+  if (row.staged) {
+    cells = {duration(row.staged->total_s), duration(row.staged->transfer_s), duration(row.staged->kernel_s)};
+  } else {
+    cells = {duration(row.median_s)};
+    if (group.limit_bytes > 0) {
+      const double limit = group.reads_only ? group.read_bytes_per_s : group.copy_bytes_per_s;
+      cells.push_back(rate_text(group, row));
+      cells.push_back(row.bytes > 0 ? fmt::format("{:.2f}", fraction(row, limit)) : "");
+    }
+    cells.push_back(times_text(group.first_s / row.median_s));
+    if (any_has(group, &Row::checked_s))
+      cells.push_back(row.checked_s ? times_text(*row.checked_s / row.median_s) : "");
   }
-  return fmt::format("{}{:>9}{}\n", text, "speedup", any_has(group, &Row::checked_s) ? " checked" : "");
+  cells.emplace_back(mark_of(row.rung));
+  return table.line(name_of(row.rung), cells);
 }
+
+std::string header(const Group& group) { return figures_of(group, any_has(group, &Row::staged)).header("  rung"); }
 
 std::string or_dash(const std::optional<double>& seconds) { return seconds ? duration(*seconds) : "-"; }
 
 /// Times of calls in a CUDA graph, and on arrays in the cache, for the rungs that were timed in this way.
 std::string graph_text(const Group& group) {
+  const FigureTable table({{"in a graph", 10}, {"in cache", 13, 1}, {"in cache and graph", 19, 2}}, 28, 27);
   std::string text;
   for (const Row& row : group.rows) {
     if (!row.graph_s) continue;
-    text += fmt::format("  {:<26}{:>10}{:>13}{:>19}\n", row.rung.id, or_dash(row.graph_s), or_dash(row.warm_s),
-                        or_dash(row.warm_graph_s));
+    text += table.line(name_of(row.rung), {or_dash(row.graph_s), or_dash(row.warm_s), or_dash(row.warm_graph_s)});
   }
-  if (text.empty()) return text;
-  return fmt::format("\n  {:<26}{:>10}{:>13}{:>19}\n", "", "in a graph", "in cache", "in cache and graph") + text;
+  return text.empty() ? text : "\n" + table.header("") + text;
 }
 
 /// The variants of a kernel launch.
 std::string variants_text(const Group& group) {
+  const FigureTable table({{"time", 9}, {"registers", 11, 3}, {"shared", 9, 4}, {"blocks", 9, 2}, {"occupancy", 11, 1}},
+                          28, 27);
   std::string text;
   for (const Row& row : group.rows) {
     if (row.variants.empty()) continue;
-    text += fmt::format("\n  {:<26}{:>9}{:>11}{:>9}{:>9}{:>11}\n", row.rung.id, "time", "registers", "shared", "blocks",
-                        "occupancy");
+    text += "\n" + table.header(name_of(row.rung));
     for (const Variant& way : row.variants) {
-      text += fmt::format("  {:<26}{:>9}{:>11}{:>9}{:>9}{:>11.2f}\n", "  " + way.name, duration(way.median_s),
-                          way.registers, size(way.shared_bytes), way.blocks, way.occupancy);
+      text += table.line("    " + way.name,
+                         {duration(way.median_s), fmt::format("{}", way.registers), size(way.shared_bytes),
+                          fmt::format("{}", way.blocks), fmt::format("{:.2f}", way.occupancy)});
     }
   }
   return text;
 }
 
 std::string title_text(const Group& group) {
-  std::string text = group.title + "\n";
+  std::string text = wrapped(group.title, 2) + "\n";
   if (!group.device.empty()) text += wrapped(fmt::format("  on {}", group.device), 4) + "\n";
   if (!group.input.empty()) text += wrapped(fmt::format("  input: {}", printable(group.input)), 4) + "\n";
   for (const std::string& line : group.lines) text += wrapped("  " + line, 4) + "\n";
@@ -160,7 +163,7 @@ std::string limit_text(const Group& group) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", group.is_pinned ? "sending the first column" : "read",
                         rate(group.read_bytes_per_s));
   }
-  return text.empty() ? "\n" : "  limit: " + text + "\n\n";
+  return text.empty() ? "\n" : wrapped("  limit: " + text, 4) + "\n\n";
 }
 
 std::string group_text(const Group& group) {
@@ -168,42 +171,60 @@ std::string group_text(const Group& group) {
   for (const Row& row : group.rows) text += row_text(group, row);
   text += graph_text(group) + variants_text(group);
   if (group.api_s > 0) {
-    text += fmt::format("\n  the API runs {}: {}", group.api_rung, duration(group.api_s));
-    if (group.inlined_s > 0) text += fmt::format("; the loop inlined: {}", duration(group.inlined_s));
-    text += "\n";
+    std::string line = fmt::format("  the API runs {}: {}", group.api_rung, duration(group.api_s));
+    if (group.inlined_s > 0) line += fmt::format("; the loop inlined: {}", duration(group.inlined_s));
+    text += "\n" + wrapped(line, 4) + "\n";
   }
   if (!group.times.empty()) text += "\n";
-  for (const auto& [what, seconds] : group.times) text += fmt::format("  {}: {}\n", what, duration(seconds));
+  for (const auto& [what, seconds] : group.times) {
+    text += wrapped(fmt::format("  {}: {}", what, duration(seconds)), 4) + "\n";
+  }
   return text + "\n";
 }
 
 // ------------------------------------------------------------------------------------------- several counts of threads
 
+/// The figures of all rungs with each count of threads.
+FigureTable scaling_figures(Counts counts) {
+  std::size_t longest = 0;
+  for (const Group& group : counts) {
+    for (const Row& row : group.rows) longest = std::max(longest, width_of(name_of(row.rung)));
+  }
+  return {{{"threads ", 8},
+           {"time", 8},
+           {counts[0].reads_only ? "of read" : "of copy", 11, 2},
+           {"speedup", 8, 1},
+           {"efficiency", 11, 4},
+           {"", 10, 3, true}},
+          24,
+          longest};
+}
+
 /// The times of one rung or limit, for one count of threads after the other.
 class Scaling {
  public:
   /// `lowest` is the count that all others are compared with, if it was timed.
-  Scaling(std::string_view name, bool scales, int lowest) : name_(name), scales_(scales), lowest_(lowest) {}
+  Scaling(const FigureTable& table, std::string_view name, bool scales, int lowest)
+      : table_(table), name_(name), scales_(scales), lowest_(lowest) {}
 
   void add(int threads, double seconds, std::string_view of_limit, std::string_view status) {
     if (text_.empty()) {
       fewest_ = threads;
       first_s_ = seconds;
     }
-    text_ += fmt::format("  {}{:>6}{}{:>8}{:>11}", in_column(text_.empty() ? name_ : "", 23), threads,
-                         threads > machine().threads ? '*' : ' ', duration(seconds), of_limit);
     const double speedup = first_s_ / seconds;
-    text_ += scales_ ? fmt::format("{:>8}{:>11.2f}", times_text(speedup), speedup * fewest_ / threads)
-                     : fmt::format("{:>19}", "");
-    if (!status.empty()) text_ += fmt::format("  {}", status);
-    text_ += "\n";
+    text_ += table_.line(text_.empty() ? "  " + std::string(name_) : "",
+                         {fmt::format("{}{}", threads, threads > machine().threads ? '*' : ' '), duration(seconds),
+                          std::string(of_limit), scales_ ? times_text(speedup) : "",
+                          scales_ ? fmt::format("{:.2f}", speedup * fewest_ / threads) : "", std::string(status)});
   }
   [[nodiscard]] std::string text() const {
     if (text_.empty() || !scales_ || fewest_ == lowest_) return text_;
-    return text_ + fmt::format("    speedup and efficiency: over {}\n", threads_text(fewest_));
+    return text_ + wrapped(fmt::format("    speedup and efficiency: over {}", threads_text(fewest_)), 6) + "\n";
   }
 
  private:
+  const FigureTable& table_;
   std::string_view name_;
   bool scales_;
   int lowest_;
@@ -216,8 +237,8 @@ double limit_rate(const Group& group) { return group.reads_only ? group.read_byt
 
 std::string of_limit_text(double fraction) { return fraction > 0 ? fmt::format("{:.2f}", fraction) : ""; }
 
-std::string limit_scaling(Counts counts) {
-  Scaling scaling(counts[0].reads_only ? "read" : "copy", true, counts[0].threads);
+std::string limit_scaling(Counts counts, const FigureTable& table) {
+  Scaling scaling(table, counts[0].reads_only ? "read" : "copy", true, counts[0].threads);
   for (const Group& group : counts) {
     const double limit = limit_rate(group);
     if (limit > 0) scaling.add(group.threads, group.limit_bytes / limit, rate(limit), "");
@@ -225,8 +246,8 @@ std::string limit_scaling(Counts counts) {
   return scaling.text();
 }
 
-std::string api_scaling(Counts counts) {
-  Scaling scaling("the API", true, counts[0].threads);
+std::string api_scaling(Counts counts, const FigureTable& table) {
+  Scaling scaling(table, "the API", true, counts[0].threads);
   for (const Group& group : counts) {
     const double limit = limit_rate(group);
     if (group.api_s <= 0) continue;
@@ -243,9 +264,9 @@ struct AtCount {
 
 /// Lists the counts that were timed, and below them why others were not. If none was, prints one line for all,
 /// preferably about a failure.
-std::string rung_scaling(Counts counts, const std::vector<AtCount>& rung) {
+std::string rung_scaling(Counts counts, const std::vector<AtCount>& rung, const FigureTable& table) {
   const RungInfo& info = rung[0].row->rung;
-  Scaling scaling(info.id, info.threads == Threads::asked, counts[0].threads);
+  Scaling scaling(table, info.id, info.threads == Threads::asked, counts[0].threads);
   std::string others;
   for (const auto& [group, row] : rung) {
     if (!is_timed(*row)) {
@@ -284,15 +305,16 @@ std::vector<std::vector<AtCount>> by_rung(Counts counts) {
 std::string notes_text(Counts counts) {
   std::string text;
   const Group& lowest = counts.front();
+  const auto add = [&](const std::string& note) { text += wrapped("  " + note, 4) + "\n"; };
   if (counts.back().threads > machine().threads) {
-    text += fmt::format("  * more threads than cores: this process may use {}\n", machine().threads);
+    add(fmt::format("* more threads than cores: this process may use {}", machine().threads));
   }
-  if (lowest.threads > 1) text += fmt::format("  speedup and efficiency: over {}\n", threads_text(lowest.threads));
-  if (lowest.api_s > 0) text += fmt::format("  the API runs {}\n", lowest.api_rung);
-  if (lowest.inlined_s > 0) text += fmt::format("  the loop inlined: {}\n", duration(lowest.inlined_s));
+  if (lowest.threads > 1) add(fmt::format("speedup and efficiency: over {}", threads_text(lowest.threads)));
+  if (lowest.api_s > 0) add(fmt::format("the API runs {}", lowest.api_rung));
+  if (lowest.inlined_s > 0) add(fmt::format("the loop inlined: {}", duration(lowest.inlined_s)));
   for (const Group& group : counts) {
     for (const auto& [what, seconds] : group.times) {
-      text += fmt::format("  {}: {}: {}\n", threads_text(group.threads), what, duration(seconds));
+      add(fmt::format("{}: {}: {}", threads_text(group.threads), what, duration(seconds)));
     }
   }
   return text.empty() ? text : "\n" + text;
@@ -300,11 +322,10 @@ std::string notes_text(Counts counts) {
 
 std::string scaling_text(Counts counts) {
   std::string text = title_text(counts[0]);
-  text += fmt::format("\n  {:<22}{:>7} {:>8}{:>11}{:>8}{:>11}\n", "rung", "threads", "time",
-                      counts[0].reads_only ? "of read" : "of copy", "speedup", "efficiency");
-  text += limit_scaling(counts);
-  for (const auto& rung : by_rung(counts)) text += rung_scaling(counts, rung);
-  return text + api_scaling(counts) + notes_text(counts) + "\n";
+  const FigureTable table = scaling_figures(counts);
+  text += "\n" + table.header("  rung") + limit_scaling(counts, table);
+  for (const auto& rung : by_rung(counts)) text += rung_scaling(counts, rung, table);
+  return text + api_scaling(counts, table) + notes_text(counts) + "\n";
 }
 
 // ------------------------------------------------------------------------------------------------------------- JSON
@@ -460,7 +481,7 @@ std::string ladders_text() {
     text += fmt::format("{}\n", problem.name);
     for (const RungInfo& rung : problem.rungs) {
       const std::size_t width = longest_id(problem, rung.backend()) + 2;
-      text += wrapped(fmt::format("  {:<{}}{}", rung.id, width, rung.idea), width + 2) + "\n";
+      text += entry(name_of(rung), width + 2, rung.idea);
     }
   }
   return text + "\nclimb one: upsweep ladder scan\n";
@@ -487,6 +508,13 @@ std::string climb_text(const std::vector<Group>& groups) {
     text += counts.size() == 1 ? group_text(counts[0]) : scaling_text(counts);
   }
   return text;
+}
+
+bool omits_figures(const std::vector<Group>& groups) {
+  return std::ranges::any_of(by_instance(groups), [](Counts counts) {
+    const Group& first = counts[0];
+    return !(counts.size() == 1 ? figures_of(first, any_has(first, &Row::staged)) : scaling_figures(counts)).is_whole();
+  });
 }
 
 Json climb_json(std::string_view problem, const std::vector<Group>& groups) {

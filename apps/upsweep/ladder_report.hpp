@@ -25,6 +25,8 @@ std::string ladders_text();
 Json ladders_json();
 
 std::string climb_text(const std::vector<Group>& groups);
+/// Whether climb_text() omits figures of rungs because the terminal is narrow.
+bool omits_figures(const std::vector<Group>& groups);
 Json climb_json(std::string_view problem, const std::vector<Group>& groups);
 
 }  // namespace upsweep::command

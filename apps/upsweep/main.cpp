@@ -23,6 +23,7 @@
 #include "io/npy_writer.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
+#include "upsweep/detail/no_cuda.hpp"
 #include "upsweep/detail/row_place.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/gpu.hpp"
@@ -33,7 +34,7 @@ namespace upsweep::command {
 
 Policy Common::policy() const {
   if (device == "cuda" && !gpu::is_built()) {
-    throw Error(Code::not_built, "--device cuda: this build of upsweep has no CUDA");
+    throw Error(Code::not_built, std::string("--device cuda: ") + detail::kNoCuda);
   }
   if (device == "cuda" && gpu::devices().empty()) {
     throw Error(Code::no_device, "--device cuda: no CUDA device on this machine");

@@ -123,25 +123,26 @@ std::string command_text(const CommandText& command, const std::vector<OptionTex
 constexpr std::string_view kStatuses = R"(.SH EXIT STATUS
 .TP
 .B 0
-done
+The command succeeded.
 .TP
 .B 1
-the content is bad, such as a malformed file or an overflow
+The content is invalid, such as a malformed file or an overflow. ladder and bench also return it if a rung is wrong.
 .TP
 .B 2
-the request is bad, such as an unknown option or column
+The request is invalid, such as an unknown option or column. It is also returned if this build does not have the
+requested feature, such as CUDA.
 .TP
 .B 3
-the system refused, such as a missing file or a full disk
+The system refused an operation, such as a missing file or a full disk.
 .TP
 .B 4
-\-\-device cuda was requested, but the machine has no CUDA device
+The GPU that \-\-device cuda, or a rung on a GPU, needs is absent, has too little memory, or failed.
 .TP
-.B 130
-interrupted by Ctrl\-C
+.B 129\fR, \fB130\fR, \fB143
+SIGHUP, Ctrl\-C (SIGINT) or SIGTERM ended the command.
 .TP
 .B 141
-the reader of the output is gone
+The reader of standard output has ended. Nothing is reported.
 )";
 
 }  // namespace

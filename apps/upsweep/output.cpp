@@ -201,16 +201,21 @@ bool Progress::due() {
   return true;
 }
 
+void Progress::show(const std::string& text) {
+  // A line that the terminal wraps would not be erased.
+  fmt::print(stderr, "\r\x1b[K{:.{}}", text, std::min<std::size_t>(terminal_width_of(STDERR_FILENO), 80) - 1);
+}
+
 void Progress::say(std::string_view what) {
-  if (due()) fmt::print(stderr, "\r\x1b[K{:.78}", printable(what));
+  if (due()) show(printable(what));
 }
 
 void Progress::count(std::string_view what, std::int64_t done, std::int64_t total) {
   if (!due()) return;
   if (total > 0) {
-    fmt::print(stderr, "\r\x1b[K{} {:3.0f} %", what, 100.0 * static_cast<double>(done) / static_cast<double>(total));
+    show(fmt::format("{} {:3.0f} %", what, 100.0 * static_cast<double>(done) / static_cast<double>(total)));
   } else {
-    fmt::print(stderr, "\r\x1b[K{} {}", what, grouped(done));
+    show(fmt::format("{} {}", what, grouped(done)));
   }
 }
 

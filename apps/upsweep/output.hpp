@@ -79,6 +79,8 @@ class Progress {
 
  private:
   [[nodiscard]] bool due();
+  /// Replaces the line, by the beginning of the text that fits the terminal.
+  static void show(const std::string& text);
 
   bool on_;
   bool shown_ = false;

@@ -339,11 +339,12 @@ std::string plan_text(const Common& common, const SubsetProblem& problem, const 
                                 plan.complement ? ", to find the items to omit" : ""),
                     2);
   std::size_t width = 0;
-  for (const SubsetSumWay& way : plan.ways) width = std::max(width, way.rung.size());
-  text += fmt::format("{:<{}}  {:>11}  {:>11}\n", "ways", width + 2, "est. time", "est. memory");
+  for (const SubsetSumWay& way : plan.ways) width = std::max(width, way.rung.size() + 2);
+  const FigureTable table({{"est. time", 12}, {"est. memory", 13, 1}}, 0, width);
+  text += table.header("ways");
   for (const SubsetSumWay& way : plan.ways) {
-    text += fmt::format("{} {:<{}}  {:>11}  {:>11}\n", way.rung == plan.rung ? '*' : ' ', way.rung, width,
-                        estimate_text(way.seconds), bytes_text(way.bytes));
+    text += table.line(fmt::format("{} {}", way.rung == plan.rung ? '*' : ' ', way.rung),
+                       {estimate_text(way.seconds), bytes_text(way.bytes)});
     if (!way.reason.empty()) text += paragraph(way.reason, 4);
   }
   if (plan.tries_likely) {

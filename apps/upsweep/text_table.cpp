@@ -15,8 +15,12 @@ namespace upsweep::command {
 namespace {
 
 constexpr std::size_t kUnknown = 80;
-constexpr std::size_t kGap = 2;      // between columns
-constexpr std::size_t kFewest = 12;  // characters of a shortened text
+constexpr std::size_t kGap = 2;        // between columns
+constexpr std::size_t kFewest = 12;    // characters of a shortened text
+constexpr std::size_t kWhole = 28;     // of a name next to all figures: cuda.hillis_steele_global, and its blanks
+constexpr std::size_t kReadable = 19;  // of a name next to the main figures, which is shortened if it is longer
+constexpr int kMain = 2;               // the highest Column::drop of a main figure
+constexpr std::size_t kSentence = 30;  // of a text next to a name
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
@@ -40,11 +44,13 @@ std::size_t line_width(const std::vector<std::size_t>& widths) {
 
 }  // namespace
 
-std::size_t terminal_width() {
+std::size_t terminal_width_of(int descriptor) {
   winsize size{};
-  const bool is_known = is_terminal("-") && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  const bool is_known = ::isatty(descriptor) == 1 && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return is_known ? size.ws_col : kUnknown;
 }
+
+std::size_t terminal_width() { return terminal_width_of(STDOUT_FILENO); }
 
 std::size_t table_width() { return is_terminal("-") ? terminal_width() : std::numeric_limits<std::size_t>::max(); }
 
@@ -61,6 +67,54 @@ std::string in_column(std::string_view text, std::size_t width) {
   std::string whole = is_terminal("-") ? shortened(text, width - 1) : std::string(text);
   whole.append(std::max(width, width_of(whole) + 1) - width_of(whole), ' ');
   return whole;
+}
+
+std::string entry(std::string_view name, std::size_t width, std::string_view text) {
+  if (table_width() < width + kSentence) {
+    return fmt::format("{}\n{}\n", name, wrapped(fmt::format("      {}", text), 6));
+  }
+  return wrapped(in_column(name, width) + std::string(text), width) + "\n";
+}
+
+FigureTable::FigureTable(std::vector<Column> columns, std::size_t usual, std::size_t longest)
+    : columns_(std::move(columns)), is_shown_(columns_.size(), true), name_width_(std::max(usual, longest + 1)) {
+  if (!is_terminal("-")) return;
+  const std::size_t room = terminal_width();
+  for (;;) {
+    std::size_t figures = 0;
+    std::size_t first = columns_.size();
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (!is_shown_[c]) continue;
+      figures += columns_[c].width;
+      if (columns_[c].drop > 0 && (first == columns_.size() || columns_[c].drop > columns_[first].drop)) first = c;
+    }
+    const std::size_t left = room - std::min(room, figures);
+    const bool is_main = first == columns_.size() || columns_[first].drop <= kMain;
+    const std::size_t least = std::min(longest + 1, is_main ? kReadable : kWhole);
+    if (left >= least || first == columns_.size()) {
+      name_width_ = std::min(name_width_, std::max(left, kFewest));
+      return;
+    }
+    is_shown_[first] = false;
+  }
+}
+
+std::string FigureTable::header(std::string_view name) const {
+  std::vector<std::string> heads;
+  heads.reserve(columns_.size());
+  for (const Column& column : columns_) heads.push_back(column.head);
+  return line(name, heads);
+}
+
+std::string FigureTable::line(std::string_view name, const std::vector<std::string>& cells) const {
+  std::string text = in_column(name, name_width_);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (!is_shown_[c]) continue;
+    text += columns_[c].is_text ? "  " + padded(cells[c], columns_[c].width - 2, true)
+                                : padded(cells[c], columns_[c].width, false);
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text + "\n";
 }
 
 std::vector<std::size_t> TextTable::natural_widths() const {

@@ -26,6 +26,8 @@
 // Source    Awkward Array's kernels localindex, broadcast_tooffsets, flatten_offsets, and its parents.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <iterator>
 #include <ranges>

@@ -29,6 +29,8 @@
 // Source    C++'s and Thrust's reduce_by_key; NumPy's ufunc.reduceat.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <iterator>
 #include <memory>

@@ -24,6 +24,8 @@
 // Errors    Error: those of gpu.hpp; invalid_argument if device_bytes are too few for a chunk.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <ranges>

@@ -7,6 +7,8 @@
 // are timed with one thread count after the other.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <map>

@@ -23,6 +23,8 @@
 // Source    Awkward Array's kernels awkward_ListArray_combinations and awkward_ListArray_combinations_length.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

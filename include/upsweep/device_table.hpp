@@ -5,6 +5,8 @@
 //   const upsweep::Answer answer = query.run(upsweep::gpu::Policy{}, there);
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -11,6 +11,8 @@
 // filtered_sum.hpp, query.hpp, ladder.hpp and climb.hpp have no types to choose.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -2,6 +2,8 @@
 // upsweep/error.hpp: the error codes, the status that rungs return, and the exception that public functions throw.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <exception>
 #include <string>

@@ -18,6 +18,8 @@
 // Source    C. Balkesen, "Exercise Session 12", Data Processing on Modern Hardware, ETH Zurich 2012.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <iterator>
 #include <ranges>

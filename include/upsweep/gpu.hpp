@@ -29,6 +29,8 @@
 //           If the work of an earlier call caused a device failure, a later call may report it.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <concepts>
 #include <cstdint>
 #include <string>

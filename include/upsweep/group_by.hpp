@@ -40,6 +40,8 @@
 // Source    SQL's GROUP BY; pandas' DataFrame.groupby.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <concepts>
 #include <cstdint>
 #include <iterator>

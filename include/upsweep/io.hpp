@@ -9,6 +9,8 @@
 // Arrow. Builds without Arrow read only .npy.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -2,6 +2,8 @@
 // upsweep/ladder.hpp: the problems and their ladders as data: what each rung does, needs and moves.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <span>

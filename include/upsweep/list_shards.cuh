@@ -5,6 +5,8 @@
 // operator also needs an `init`, the result for an empty list.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <type_traits>
 #include <vector>
 

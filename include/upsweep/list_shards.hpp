@@ -22,6 +22,8 @@
 // Operators custom ones: see list_shards.cuh.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string_view>

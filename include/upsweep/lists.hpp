@@ -11,6 +11,8 @@
 //           are equal, may have bounds of any value.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

@@ -2,6 +2,8 @@
 // upsweep/machine.hpp: the properties of this machine and its memory rates, which limit every rung.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -30,6 +30,8 @@
 //           operators. Carries are copied to the host, so these calls wait for the stream.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <algorithm>
 #include <concepts>
 #include <cstddef>

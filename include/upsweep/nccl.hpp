@@ -15,6 +15,8 @@
 //           ranks then wait until the communicator is aborted. `device_failed`: NCCL reports an error.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <nccl.h>
 
 #include <cstdint>

@@ -18,6 +18,8 @@
 // Source    Awkward Array's kernel awkward_ListArray_compact_offsets; Arrow's conversion of ListView to List.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <concepts>
 #include <cstdint>
 #include <iterator>

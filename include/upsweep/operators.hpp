@@ -2,6 +2,8 @@
 // upsweep/operators.hpp: the operators with compiled kernels, each with one descriptor that everything is derived from.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>

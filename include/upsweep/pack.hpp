@@ -34,6 +34,8 @@
 //           to lists.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -168,8 +170,8 @@ PackResult pack(const P& policy, const L& lists, Offsets&& offsets, const Column
   return upsweep::pack(policy, given, std::ranges::data(offsets), columns...);
 }
 
-/// Writes the offsets of packed lists, the first step of pack(). Lists are in `content` elements; `offsets` has n + 1
-/// elements.
+/// Writes the n + 1 offsets of n packed lists, the first step of pack(). `content` is the number of elements that the
+/// lists select from.
 template <detail::ListsOrViews L, detail::AnyPolicy P = Policy>
 PackResult pack_offsets(const P& policy, const L& lists, std::int64_t content, std::int64_t* offsets) {
   detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), offsets);
@@ -184,8 +186,8 @@ PackResult pack_offsets(const P& policy, const L& lists, std::int64_t content, O
   return upsweep::pack_offsets(policy, given, content, std::ranges::data(offsets));
 }
 
-/// Moves the content to n + 1 given offsets, the second step of pack(). The first offset may have any value: element 0
-/// of an output belongs to this offset.
+/// Moves the content of n lists to the n + 1 given offsets, the second step of pack(). List i is written from
+/// element offsets[i] - offsets[0] on. The first offset may have any value.
 template <detail::ListsOrViews L, detail::AnyPolicy P = Policy>
 PackResult pack_content(const P& policy, const L& lists, const std::int64_t* offsets,
                         std::span<const PackColumn> columns) {

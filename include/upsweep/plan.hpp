@@ -29,6 +29,8 @@
 // Threads   run() may be called from several threads at once. Concurrent calls share nothing but the cores.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <bit>
 #include <concepts>
 #include <cstdint>

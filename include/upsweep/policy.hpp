@@ -23,6 +23,8 @@
 //           callback forks.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <concepts>
 #include <cstdint>
 #include <string_view>

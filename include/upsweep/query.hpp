@@ -24,6 +24,8 @@
 // core. The rung cuda.generated runs a kernel that is generated for the query, on a GPU.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>

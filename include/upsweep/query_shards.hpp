@@ -7,6 +7,8 @@
 //   const upsweep::Answer answer = upsweep::run(query, group, {&first, &second});
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <exception>

@@ -4,6 +4,8 @@
 // The calls are those of reduce.hpp, with a gpu::Policy. The rules for elements and operators are those of scan.cuh.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include "upsweep/detail/cuda_operators.cuh"
 #include "upsweep/detail/device_reduce.cuh"
 #include "upsweep/reduce.hpp"
@@ -20,7 +22,7 @@ static constexpr DeviceKernel<ReduceCall> kDeviceReduce{
       return gpu::detail::reduce_bytes<gpu::detail::ReduceProblem<In, T, Op, false>>(call.n);
     }};
 
-/// Calls f(operator, its kernel) with both in their device form.
+/// Calls f(operator, kernel): the custom operator in the form that its kernel calls, and the kernel compiled for it.
 template <class In, class T, class Op, class F>
   requires RunsCustom<In, T, Op>
 static auto with_device_reduce(OnDevice /*here*/, const Op& op, F f) {

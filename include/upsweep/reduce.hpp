@@ -17,6 +17,8 @@
 // Errors    Error: overflow, invalid_argument, unknown_rung, unsupported, out_of_memory.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <iterator>
 #include <ranges>
@@ -97,7 +99,8 @@ ReduceCall reduce_call(const In* in, std::int64_t n, const Op& op, ScanCarry<T>&
   return call;
 }
 
-/// Calls f(operator, its kernel) with both in their device form. The overloads for custom operators are in reduce.cuh.
+/// Calls f(op, nullptr): operators of upsweep have compiled kernels. An overload in reduce.cuh passes the kernel of a
+/// custom operator.
 template <class In, class T, class Op, class F>
 auto with_device_reduce(OnDevice /*here*/, const Op& op, F f) {
   static_assert(RunsCompiled<In, T, Op>,

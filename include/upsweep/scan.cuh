@@ -10,6 +10,8 @@
 // compiled for.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include "upsweep/detail/capability.cuh"
 #include "upsweep/detail/cuda_operators.cuh"
 #include "upsweep/detail/device_scan.cuh"
@@ -37,7 +39,7 @@ static constexpr DeviceScans kDeviceScans{
                    return gpu::WorkspaceSize{.kept = gpu::detail::lookback_bytes<Problem>(call.n)};
                  }}};
 
-/// Calls f(operator, its kernels) with both in their device form.
+/// Calls f(operator, kernels): the custom operator in the form that kernels call, and the kernels compiled for it.
 template <class In, class Out, class Op, class F>
   requires RunsCustom<In, Out, Op>
 static auto with_device_scans(OnDevice /*here*/, const Op& op, F f) {

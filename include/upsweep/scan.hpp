@@ -33,6 +33,8 @@
 // Source    G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -170,7 +172,8 @@ concept RunsCustom = kCompiledOperator<In, Out, Op> == Operator::custom && !std:
 
 /// A tag argument. Through it, argument-dependent lookup also finds functions that the .cuh headers declare later.
 struct OnDevice {};
-/// Calls f(operator, its kernels) with both in their device form. The overloads for custom operators are in scan.cuh.
+/// Calls f(op, nullptr): operators of upsweep have compiled kernels. An overload in scan.cuh passes the kernels of a
+/// custom operator.
 template <class In, class Out, class Op, class F>
 auto with_device_scans(OnDevice /*here*/, const Op& op, F f) {
   static_assert(RunsCompiled<In, Out, Op>,

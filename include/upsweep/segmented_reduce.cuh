@@ -7,6 +7,8 @@
 // is cuda.lanes.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <type_traits>
 
 #include "upsweep/detail/cuda_operators.cuh"
@@ -66,7 +68,7 @@ static constexpr DeviceKernel<SegmentedReduceCall> kDeviceFold{
       return gpu::WorkspaceSize{.scratch = impl::segmented_reduce::list_tiles_bytes(call, kSlot)};
     }};
 
-/// Calls use(call) with the operator and its kernel in their device form.
+/// Calls use(call). The call has the custom operator in the form that its kernel calls, and the kernel compiled for it.
 template <class In, class Out, class Op, class Use>
   requires RunsCustomFold<In, Out, Op>
 static auto with_fold(OnDevice, const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,

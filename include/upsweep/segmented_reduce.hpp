@@ -34,6 +34,8 @@
 //           computing", 1990; Awkward Array's awkward_reduce_*.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <iterator>
 #include <memory>

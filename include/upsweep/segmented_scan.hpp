@@ -28,6 +28,8 @@
 // Source    J. T. Schwartz, "Ultracomputers", 1980; G. E. Blelloch, "Vector models for data-parallel computing", 1990.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <iterator>
 #include <memory>

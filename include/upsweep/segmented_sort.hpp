@@ -29,6 +29,8 @@
 // Source    Awkward Array's kernels awkward_sort and awkward_argsort, which have NaN first.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <concepts>
 #include <cstdint>
 #include <iterator>

@@ -37,6 +37,8 @@
 // Source    Awkward Array's jagged masks and its kernel awkward_ListArray_getitem_jagged_apply; stream compaction.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <array>
 #include <concepts>
 #include <cstdint>

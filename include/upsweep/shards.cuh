@@ -4,6 +4,8 @@
 // The calls are those of shards.hpp. The rules for operators and elements are those of scan.cuh.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include "upsweep/detail/shard_scan.cuh"
 #include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"
@@ -28,7 +30,7 @@ static constexpr DeviceShards kDeviceShards{
           return gpu::detail::groups_bytes<gpu::detail::ScanProblem<In, Out, Op, false>>(call.n);
         }};
 
-/// Calls f(operator, its kernels) with both in their device form.
+/// Calls f(operator, kernels): the custom operator in the form that kernels call, and the kernels compiled for it.
 template <class In, class Out, class Op, class F>
   requires RunsCustom<In, Out, Op>
 static auto with_device_shards(OnDevice /*here*/, const Op& op, F f) {

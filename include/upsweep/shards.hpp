@@ -28,6 +28,8 @@
 // Errors    Error: those of scan.hpp and gpu.hpp; unsupported (a device that is too old).
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -98,7 +100,8 @@ namespace detail {
 template <>
 inline constexpr bool kTakesInit<gpu::Group> = true;
 
-/// Calls f(operator, its kernels) with both in their device form. The overloads for custom operators are in shards.cuh.
+/// Calls f(op, nullptr): operators of upsweep have compiled kernels. An overload in shards.cuh passes the kernels of a
+/// custom operator.
 template <class In, class Out, class Op, class F>
 auto with_device_shards(OnDevice /*here*/, const Op& op, F f) {
   static_assert(RunsCompiled<In, Out, Op>,

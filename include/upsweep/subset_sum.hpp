@@ -23,6 +23,8 @@
 //           R. Schroeppel and A. Shamir 1981, N. Howgrave-Graham and A. Joux 2010 for the lists.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <iterator>
 #include <optional>

@@ -2,6 +2,8 @@
 // upsweep/table.hpp: tables for queries, read in batches of rows: named columns, NULLs, dates, decimals and text.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <iterator>
 #include <limits>

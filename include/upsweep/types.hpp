@@ -2,6 +2,8 @@
 // upsweep/types.hpp: the ten element types that the library is compiled for, and their names.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

@@ -11,6 +11,7 @@
 #include "place.hpp"
 #include "plain.hpp"
 #include "upsweep/detail/content_column.hpp"
+#include "upsweep/detail/no_cuda.hpp"
 #include "upsweep/detail/operator_hint.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/operators.hpp"
@@ -101,6 +102,7 @@ NB_MODULE(_core, module) {
   define_types(module);
   module.def("devices", &devices);
   module.def("has_cuda", &upsweep::gpu::is_built);
+  module.def("require_built", &upsweep::detail::require_built, nb::arg("rung"));
   nb::list operators;
   for (int i = 0; i < upsweep::kOperatorCount; ++i) operators.append(name(static_cast<upsweep::Operator>(i)));
   module.attr("OPERATORS") = nb::tuple(operators);

@@ -853,3 +853,15 @@ def whole(value: Any, name: str, least: int = -(2**63), most: int = 2**63 - 1) -
     if number < least:
         raise ValueError(f"{name}: {least} or more is needed, not {number}")
     return number
+
+
+def is_number(value: Any) -> bool:
+    """Whether the value is a single integer or float, also one of NumPy's."""
+    return isinstance(value, (int, float, np.integer, np.floating))
+
+
+def whole_number(value: Any, name: str, least: int = -(2**63)) -> int:
+    """Returns an integer like whole(), also from a float without a fraction: a million may be written as 1e6."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        value = int(value)
+    return whole(value, name, least)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _options
-from ._arrays import flag, flat, library_of, take_in_numbers, whole
+from ._arrays import flag, flat, is_number, library_of, take_in_numbers, whole, whole_number
 
 _INTEGERS = "integers are needed for an integer or category axis, not {}; for floats use an axis with edges"
 
@@ -168,7 +168,7 @@ def _flat_awkward(given: list[Any], names: list[str]) -> list[np.ndarray]:
 
 
 def _axes(arrays: list[np.ndarray], bins: Any, ranges: Any, flow: bool) -> list[_Axis]:
-    if isinstance(bins, (int, np.integer)):
+    if is_number(bins):
         bins = [bins] * len(arrays)
     if not isinstance(bins, Sequence):
         raise TypeError(f"bins: a sequence of {len(arrays)} axes is needed for a tuple of values, not {type(bins).__name__}")
@@ -183,9 +183,9 @@ def _axes(arrays: list[np.ndarray], bins: Any, ranges: Any, flow: bool) -> list[
 
 
 def _axis(given: Any, name: str, limits: Any, values: np.ndarray, flow: bool) -> _Axis:
-    if isinstance(given, (int, np.integer)):
+    if is_number(given):
         low, high = _limits(values) if limits is None else _pair(limits)
-        return _regular(whole(given, name, 1), low, high, name, flow)
+        return _regular(whole_number(given, name, 1), low, high, name, flow)
     if limits is not None:
         raise ValueError(f"range: it is for a number of bins only: omit it for {name}")
     axis = _of_boost(given, name)

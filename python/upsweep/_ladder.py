@@ -6,12 +6,11 @@ from __future__ import annotations
 import html
 import math
 import numbers
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _core, _options
-from ._arrays import result_type, text, word
+from ._arrays import result_type, text, whole_number, word
 
 _COLUMNS = ("rung", "type", "n", "threads", "status", "seconds", "bytes_per_second", "of_limit", "speedup")
 
@@ -91,7 +90,8 @@ def ladder(
         The name of a problem: "scan", "reduce", … "segmented_reduce" is "segmented-reduce". Without a problem, the
         function lists all problems and their rungs, and times nothing.
     sizes, types : sequences, optional
-        Lengths and element types of the generated data. The default is the problem's usual ones.
+        Lengths and element types of the generated data. The default is the problem's usual ones. A length of a million may be
+        written as 1e6.
     device : {"cpu", "cuda"}
         The device whose rungs are timed.
     max_seconds : float
@@ -112,6 +112,8 @@ def ladder(
     ------
     ValueError
         An unknown problem, rung or setting.
+    OverflowError
+        A length or setting exceeds 2**63 - 1.
 
     Examples
     --------
@@ -132,7 +134,7 @@ def ladder(
     current = _options.current()
     rows = _core.climb(
         text(problem, "problem").replace("_", "-"),
-        [_integer(each, "sizes", 0) for each in _several(sizes, "sizes")],
+        [whole_number(each, "sizes", 0) for each in _several(sizes, "sizes")],
         [_element_type(each) for each in _several(types, "types")],
         _settings(settings),
         current.rung,
@@ -150,16 +152,6 @@ def _several(values: Any, name: str) -> Iterable[Any]:
     return values
 
 
-def _integer(value: Any, name: str, least: int = -(2**63)) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name}: integers are needed, not {value!r}") from None
-    if not least <= number < 2**63:
-        raise ValueError(f"{name}: {number} is out of range, from {least} to {2**63 - 1}")
-    return number
-
-
 def _element_type(dtype: Any) -> str:
     try:
         return result_type(dtype)
@@ -175,7 +167,7 @@ def _settings(settings: Any) -> dict[str, int | str]:
         if not isinstance(name, str):
             raise TypeError(f"settings: the name of a setting must be a string, not {name!r}")
         text(name, "settings")
-        checked[name] = text(value, f"settings: {name}") if isinstance(value, str) else _integer(value, f"settings: {name}")
+        checked[name] = text(value, f"settings: {name}") if isinstance(value, str) else whole_number(value, f"settings: {name}")
     return checked
 
 

@@ -20,12 +20,13 @@ from ._arrays import (
     arrow_of_polars,
     awkward_error,
     has_capsules,
+    is_number,
     library_of,
     nested_error,
     require_column,
     shown,
     take_in,
-    whole,
+    whole_number,
 )
 
 # More elements than any content has, for content of unknown length: lists may then end anywhere.
@@ -73,8 +74,8 @@ def take_in_lists(lists: Any, length: int | None = None) -> Lists:
         first, last = take_in_pair(*lists)
         pair = (first.xp.elements(first.data), last.xp.elements(last.data))
         return Lists(pair, first.data.shape[0], first.xp, first.give, (first.data, last.data))
-    if isinstance(lists, (int, np.integer)):
-        return _of_size(whole(lists, "size of lists", 1), length)
+    if is_number(lists):
+        return _of_size(whole_number(lists, "size of lists", 1), length)
     offsets = take_in_bounds(lists, "offsets")
     count = offsets.data.shape[0] - 1
     if count < 0:
@@ -152,7 +153,7 @@ def take_in_ragged(content: Any, lists: Any, valid: Any = None) -> Ragged:
 def in_place_of(content: Array, lists: Any, lists_valid: Any = None) -> Lists:
     """The lists of that content, which must be on the same device."""
     taken = take_in_lists(lists, content.data.shape[0])
-    if not isinstance(lists, (int, np.integer)) and taken.xp.device != content.xp.device:
+    if not is_number(lists) and taken.xp.device != content.xp.device:
         raise ValueError("lists: they must be on the same device as the content")
     taken.xp = content.xp
     if lists_valid is not None:

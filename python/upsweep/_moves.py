@@ -7,7 +7,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core, _options
-from ._arrays import BOOLEANS, MOVED, MOVED_SIZES, Array, flag, output_in, shown, take_in, tuple_of, whole, written_to
+from ._arrays import (
+    BOOLEANS,
+    MOVED,
+    MOVED_SIZES,
+    Array,
+    flag,
+    output_in,
+    shown,
+    take_in,
+    tuple_of,
+    whole,
+    whole_number,
+    written_to,
+)
 from ._lists import UNKNOWN_LENGTH, Lists, in_place_of, mask, take_in_bounds, take_in_lists
 from ._plain import plain
 from ._segmented import _give, _result
@@ -327,7 +340,7 @@ def parents_to_offsets(parents: Any, lists: int, /, *, out: Any = None) -> Any:
     array([0, 2, 2, 3])
     """
     each = take_in_bounds(parents, "parents")
-    count = whole(lists, "lists", 0)
+    count = whole_number(lists, "lists", 0)
     result, given = _result(each, (count + 1,), "int64", out, [each.data])
     _core.parents_to_offsets(_place_of(each), each.xp.elements(each.data), count, each.xp.elements(result))
     return _give(each, result, given, out)

@@ -10,7 +10,7 @@ from types import EllipsisType
 from typing import Any, NamedTuple, Self
 
 from . import _core
-from ._arrays import word
+from ._arrays import text, word
 
 
 class Settings(NamedTuple):
@@ -50,6 +50,7 @@ def _check_rung(rung: Any) -> str:
     if not isinstance(rung, str):
         raise TypeError(f"rung: the name of a rung is needed, not {rung!r}")
     if rung and rung not in _rungs():
+        _core.require_built(text(rung, "rung"))
         raise ValueError(f"rung: no problem has a rung '{rung}'; there are: {', '.join(_rungs())}")
     return rung
 

@@ -8,7 +8,6 @@ import decimal
 import difflib
 import html
 import importlib.util
-import operator
 import os
 import weakref
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, _options
-from ._arrays import NUMPY, text, whole, word
+from ._arrays import NUMPY, is_number, text, whole, whole_number, word
 
 _SHOWN_ROWS = 20
 
@@ -270,13 +269,11 @@ def _bytes(memory: Any) -> int:
         if number is None:
             raise ValueError(f"memory: a size such as '4GB' or '500MB' is needed, not {memory!r}")
         return int(number)
-    try:
-        number = operator.index(memory)
-    except TypeError:
-        raise TypeError(f"memory: a number of bytes or a size such as '4GB' is needed, not {type(memory).__name__}") from None
-    if not 0 < number < 2**63:
-        raise ValueError(f"memory: a positive number of bytes is needed, not {number}")
-    return number
+    if not is_number(memory):
+        raise TypeError(f"memory: a number of bytes or a size such as '4GB' is needed, not {type(memory).__name__}")
+    if not 0 < memory < 2**63:
+        raise ValueError(f"memory: a positive number of bytes is needed, not {memory}")
+    return whole_number(memory, "memory")
 
 
 def _place(device: str) -> Any:

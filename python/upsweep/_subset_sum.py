@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core, _options
-from ._arrays import INTEGERS, flag, shown, take_in, whole
+from ._arrays import INTEGERS, flag, shown, take_in, whole, whole_number
 from ._plain import plain
 
 
@@ -101,13 +101,13 @@ def subset_sum(
     """
     values = _items(items)
     where = _options.place(-1 if device is None else whole(device, "device", 0))
-    target, below, above = whole(target, "target", 0), whole(below, "below", 0), whole(above, "above", 0)
+    target, below, above = whole_number(target, "target", 0), whole_number(below, "below", 0), whole_number(above, "above", 0)
     if ways is not None:
         if below or above:
             raise ValueError("ways: solutions must be equal to the target: omit below and above")
         if device is not None:
             raise NotImplementedError("ways: several solutions are found only on the CPU: omit device")
-        found, _ = _core.find_subsets(where, values, target, whole(ways, "ways", 1))
+        found, _ = _core.find_subsets(where, values, target, whole_number(ways, "ways", 1))
         return [np.array(each, np.int64) for each in found]
     reachable, total, indices, rung = _core.find_subset(where, values, target, flag(witness, "witness"), below, above)
     return SubsetSum(reachable, total, np.array(indices, np.int64), rung)

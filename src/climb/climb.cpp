@@ -407,6 +407,7 @@ std::vector<int> counts_of(std::vector<int> threads) {
 
 const RungInfo* wanted_rung(const ClimbRequest& request, const ProblemInfo& problem) {
   if (request.rung.empty()) return nullptr;
+  detail::require_built(request.rung);
   std::string ids;
   for (const RungInfo& rung : problem.rungs) {
     if (rung.id == request.rung) return &rung;
@@ -466,7 +467,7 @@ std::vector<Group> climb(const ClimbRequest& request, const Problem& problem, co
   };
   if (request.on_cpu) climb_on(Backend::cpu, counts_of(request.threads), host_place);
   if (request.on_gpu) {
-    if (!gpu::is_built()) throw Error(Code::not_built, "this build of upsweep has no CUDA");
+    if (!gpu::is_built()) throw Error(Code::not_built, detail::kNoCuda);
     climb_on(Backend::cuda, {0}, [](Instance& instance, int) { return device_place(instance); });
   }
   return groups;

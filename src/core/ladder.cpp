@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "system/isa.hpp"
+#include "upsweep/detail/no_cuda.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
@@ -32,6 +33,11 @@ void throw_status(const Status& status, std::string_view rung) {
                        : status.code == Code::out_of_memory ? "not enough memory for its carries"
                                                             : "failed";
   throw Error(status.code, std::string(rung) + ": " + reason, status.index);
+}
+
+void detail::require_built(std::string_view rung) {
+  if (!rung.starts_with("cuda.") || gpu::is_built()) return;
+  throw Error(Code::not_built, "rung '" + std::string(rung) + "': " + detail::kNoCuda);
 }
 
 const char* backend_refusal(Backend backend, bool on_device) noexcept {

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "upsweep/detail/no_cuda.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/ladder.hpp"
@@ -83,9 +84,10 @@ const Rung<Call>& usable(const Rung<Call>* rung, std::type_identity_t<const Call
 /// Throws unknown_rung, or unsupported for a rung of another ladder. The message lists the available rungs (`known`).
 [[noreturn]] void refuse_rung(std::string_view id, const std::string& known);
 
-/// Returns the rung with that id. Throws as refuse_rung() does.
+/// Returns the rung with that id. Throws as require_built() and refuse_rung() do.
 template <class Call>
 const Rung<Call>* rung_called(Ladder<Call> ladder, std::string_view id) {
+  detail::require_built(id);
   for (const auto* rung : ladder) {
     if (rung->info.id == id) return rung;
   }
@@ -94,7 +96,7 @@ const Rung<Call>* rung_called(Ladder<Call> ladder, std::string_view id) {
   refuse_rung(id, known);
 }
 
-/// Returns the rung that the policy names, if it can run the call. Throws unknown_rung and unsupported.
+/// Returns the rung that the policy names, if it can run the call. Throws unknown_rung, unsupported and not_built.
 template <class Call>
 const Rung<Call>& named_rung(Ladder<Call> ladder, std::type_identity_t<const Call>& call, const Policy& policy) {
   return usable(rung_called(ladder, policy.rung), call, policy);

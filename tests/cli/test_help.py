@@ -5,6 +5,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import sys
 import textwrap
 
@@ -126,6 +127,19 @@ def test_examples_run_on_the_files_of_the_tour(tour, command):
 
 
 # -------------------------------------------------------------------------------------- completion and the manual page
+
+
+def test_every_exit_status_is_documented(upsweep):
+    """In the manual page and on both pages of docs/ that list them."""
+    manual = upsweep.text("man").split(".SH EXIT STATUS")[1].replace("\\fR", "").replace("\\fB", "")
+    found = [re.findall(r"\d+", line) for line in re.findall(r"^\.B (.*)$", manual, re.MULTILINE)]
+    listed = [{int(status) for each in found for status in each}]
+    for page in ("command.md", "reference/errors.md"):
+        table = re.search(r"^\| status \| meaning \|$(.*?)^$", (ROOT / "docs" / page).read_text(), re.MULTILINE | re.DOTALL)[1]
+        cells = re.findall(r"^\| ([\d, ]+) \|", table, re.MULTILINE)
+        listed.append({int(status) for cell in cells for status in cell.split(",")})
+    signals = {128 + int(each) for each in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)}
+    assert all(each == {0, *conftest.STATUS.values(), *signals} for each in listed), listed
 
 
 def complete_in_bash(upsweep, line):

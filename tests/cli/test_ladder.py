@@ -434,6 +434,17 @@ def test_bad_options(upsweep, word, args):
     upsweep.fails(word, "ladder", *args)
 
 
+@pytest.mark.parametrize("rung", ["cuda.lookback", "cuda.nope"])
+def test_rungs_on_a_gpu_of_a_build_without_cuda(upsweep, rung):
+    if upsweep.json("devices", "--quiet")["cuda"] != "not built":
+        pytest.skip("this build has CUDA")
+    upsweep.save("x.npy", [1, 2, 3])
+    for args in (["ladder", "scan", "--sizes", "10"], ["scan", "x.npy"]):
+        error = upsweep.fails("not_built", *args, "--rung", rung)
+        assert "this build of upsweep has no CUDA; build it with nvcc: make cuda, or " in error["message"]
+        assert args[0] == "scan" or error["message"].startswith(f"rung '{rung}': ")
+
+
 # ------------------------------------------------------------------------------------------------------------ devices
 
 

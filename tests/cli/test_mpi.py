@@ -310,6 +310,67 @@ def test_a_rank_that_dies_ends_the_run(upsweep, parts):
     assert not list(upsweep.folder.glob("out*"))
 
 
+@with_mpi
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_mpiexec_ends_all_ranks(upsweep, parts, sign):
+    files, _ = parts
+    os.mkfifo(upsweep.folder / "never.npy")  # rank 1 waits for a writer, and rank 0 for rank 1
+    process = start(upsweep, 2, "scan", "--mpi", files[0], "never.npy", "-o", "out.npy")
+    writer = writer_to(upsweep.folder / "never.npy")
+    ranks = [process_of(rank, upsweep.folder) for rank in (0, 1)]
+    process.send_signal(sign)
+    assert process.wait(3600) != 0
+    wait_for_end(ranks)
+    os.close(writer)
+    assert not list(upsweep.folder.glob("out*"))
+
+
+def descendants_of(pid):
+    """The process, its children, their children, and so on."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(each for child in children for each in descendants_of(int(child)))]
+
+
+def wait_for_end(pids):
+    def is_running(pid):
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        except OSError:
+            return False
+
+    deadline = time.monotonic() + 600
+    while any(map(is_running, pids)):
+        assert time.monotonic() < deadline, [pid for pid in pids if is_running(pid)]
+        time.sleep(0.05)
+
+
+@with_mpi
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_emulated_hosts(upsweep, sign):
+    """tests/mpi_hosts.sh leaves no process behind."""
+    upsweep.write("wait.sh", "touch rank$OMPI_COMM_WORLD_RANK; exec sleep 1000")
+    script = Path(__file__).resolve().parents[1] / "mpi_hosts.sh"
+    process = subprocess.Popen(
+        ["bash", script, MPIEXEC, "2", "bash", "wait.sh"],
+        cwd=upsweep.folder,
+        env={**os.environ, **ENVIRONMENT},
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 600
+    while not {"rank0", "rank1"} <= set(upsweep.files()) and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    if process.poll() == 77:
+        pytest.skip(process.communicate()[0])
+    pids = descendants_of(process.pid)
+    assert len(pids) > 6
+    process.send_signal(sign)
+    assert process.wait(600) != 0
+    wait_for_end(pids[1:])
+
+
 def test_a_build_without_mpi_says_so(upsweep, parts):
     if MPIEXEC:
         pytest.skip("this build has MPI")

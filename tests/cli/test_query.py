@@ -1104,6 +1104,9 @@ def test_division_by_zero_elsewhere(few):
 # ---------------------------------------------------------------------------------------------- what is refused, where
 
 
+NO_WINDOWS = "for one row per group write GROUP BY; for running values call scan or scan_by_key, outside SQL"
+
+
 @pytest.mark.parametrize(
     "word, sql, at",
     [
@@ -1249,7 +1252,10 @@ def test_grouping_sets_are_named(few, tail):
         ("SELECT ROUND(f), COUNT(*) FROM 't.parquet' GROUP BY ROUND(f)", "ROUND(f)", "including rounded floats"),
         ("SELECT f, COUNT(*) FROM 't.parquet' GROUP BY f", "f", "CASE WHEN x < 10"),
         ("SELECT COUNT(DISTINCT i) FROM 't.parquet'", "COUNT", "count(DISTINCT …) is not supported: GROUP BY"),
-        ("SELECT SUM(i) OVER () FROM 't.parquet'", "SUM", "window functions"),
+        ("SELECT SUM(i) OVER () FROM 't.parquet'", "SUM", f"window functions (OVER) are not supported: {NO_WINDOWS}"),
+        ("SELECT k, lag(i) OVER (ORDER BY k) FROM 't.parquet'", "lag", f"window functions (lag) are not supported: {NO_WINDOWS}"),
+        ("SELECT nth_value(i, 2) FROM 't.parquet'", "nth", f"window functions (nth_value) are not supported: {NO_WINDOWS}"),
+        ("SELECT SUM(i) OVER w FROM 't.parquet' WINDOW w AS (ORDER BY k)", "WINDOW", f"not supported: {NO_WINDOWS}"),
         ("SELECT SUM(i) FILTER (WHERE b) FROM 't.parquet'", "SUM", "sum(CASE WHEN"),
         ("SELECT DISTINCT i FROM 't.parquet'", "DISTINCT", "GROUP BY the same columns"),
         ("SELECT k, COUNT(*) FROM 't.parquet' GROUP BY k HAVING COUNT(*) > 1", "HAVING", "filter the rows of the answer"),

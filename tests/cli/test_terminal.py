@@ -337,7 +337,7 @@ def test_a_query_without_rows(upsweep, arrow):
     assert text == "k  s\n"
 
 
-@pytest.mark.parametrize("columns", [70, 80, 100])
+@pytest.mark.parametrize("columns", [40, 50, 60, 70, 80, 100])
 def test_ladders_fit_the_terminal(upsweep, columns):
     for args in (["ladder"], ["ladder", "scan", "--sizes", "2^10"], ["ladder", "offsets", "--sizes", "2^10"], ["devices"]):
         text = (
@@ -346,7 +346,42 @@ def test_ladders_fit_the_terminal(upsweep, columns):
         assert max(map(len, text.splitlines())) <= columns, text
 
 
-@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize(
+    "columns, heads",
+    [
+        (30, ["rung", "time"]),
+        (40, ["rung", "time", "speedup"]),
+        (50, ["rung", "time", "of copy", "speedup"]),
+        (60, ["rung", "time", "of copy", "speedup", "verified"]),
+        (70, ["rung", "time", "moved", "of copy", "speedup", "verified"]),
+        (80, ["rung", "time", "moved", "of copy", "speedup", "checked", "verified"]),
+    ],
+)
+def test_a_narrow_ladder_has_fewer_figures(upsweep, columns, heads):
+    args = ["ladder", "scan", "--sizes", "2^10", "--types", "int32"]
+    text = shown(upsweep, *args, "--threads", "1", "--quiet", columns=columns)
+    assert max(map(len, text.splitlines())) <= columns, text
+    known = ["rung", "time", "moved", "of copy", "speedup", "checked", "verified"]
+    assert [head for head in known if head in text] == heads, text
+    ids = {row["rung"] for row in upsweep.json(*args, "--threads", "1", "--quiet")["rows"]}
+    rows = [line.split() for line in text.splitlines() if line.startswith("  cpu.")]
+    assert {row[0] for row in rows} == ids, text  # no name is shortened
+    assert all(row[2] in ("ns", "us", "ms", "s") for row in rows), text
+    assert ("figures are omitted" in shown(upsweep, *args, columns=columns)) == (columns < 80)
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_other_tables_of_rungs_fit_the_terminal(upsweep, columns):
+    upsweep.write("items.txt", "".join(f"{one}\n" for one in random.Random(5).sample(range(10**6), 40)))
+    search = ["subset-sum", "items.txt", "--target", "7654321", "--explain"]
+    for args in (search, ["ladder", "scan", "--sizes", "2^10", "--types", "int32", "--threads", "1,2"]):
+        text = shown(upsweep, *args, "--quiet", columns=columns)
+        assert max(map(len, text.splitlines())) <= columns, text
+    lists = shown(upsweep, "ladder", columns=columns)
+    assert all(f"  {rung['rung']}" in lists for rung in upsweep.json("ladder")["ladders"]["scan"]), lists
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
 def test_comparisons_fit_the_terminal(upsweep, columns):
     upsweep.ok("bench", "scan", "--sizes", "2^10,2^11,2^12,2^13", "--threads", "1", "-o", "before.json", "--quiet")
     results = json.loads((upsweep.folder / "before.json").read_text())
@@ -384,11 +419,11 @@ def test_labels_of_items_fit_the_terminal(upsweep, arrow):
 QUICK = os.environ.get("UPSWEEP_QUICK_CLOCK", "")  # tests/quick_clock.cpp, built
 
 
-def progress_of(upsweep, *args):
+def progress_of(upsweep, *args, columns=80):
     """The progress lines of a command whose clock runs fast, because the first line appears after half a second."""
     if not QUICK:
         pytest.skip("UPSWEEP_QUICK_CLOCK is not set")
-    text = shown(upsweep, *args, "--threads", "1", env={**os.environ, "LD_PRELOAD": QUICK})
+    text = shown(upsweep, *args, "--threads", "1", columns=columns, env={**os.environ, "LD_PRELOAD": QUICK})
     return [line for line in text.replace("\x1b[K", "").split("\r") if line.strip()]
 
 
@@ -409,3 +444,10 @@ def test_progress_of_csv_has_a_total(upsweep, arrow, command, files):
 def test_progress_of_a_ladder_numbers_the_rungs(upsweep):
     lines = progress_of(upsweep, "ladder", "scan", "--sizes", "2^21", "--types", "int64")
     assert any("verifying cpu." in line and " of " in line for line in lines), lines
+
+
+def test_progress_fits_a_narrow_terminal(upsweep):
+    """A line that the terminal wraps would not be erased."""
+    lines = progress_of(upsweep, "ladder", "scan", "--sizes", "2^21", "--types", "int64", columns=30)
+    progress = [line for line in lines if line.startswith("verifying cpu.")]
+    assert progress and all(len(line.split("\n")[0]) < 30 for line in progress[:-1]), progress

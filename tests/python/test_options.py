@@ -152,6 +152,16 @@ def test_rungs_that_no_problem_has():
         upsweep.options(rung=record["rung"])
 
 
+@pytest.mark.skipif(upsweep._core.has_cuda(), reason="this build has CUDA")
+def test_rungs_on_a_gpu_of_a_build_without_cuda():
+    with pytest.raises(NotImplementedError, match="^rung 'cuda.seriel': this build of upsweep has no CUDA; build it with nvcc"):
+        upsweep.options(rung="cuda.seriel")
+    with upsweep.options(rung="cuda.lookback"):
+        for call in (lambda: upsweep.cumulative_sum(np.ones(2)), lambda: upsweep.ladder("scan", sizes=[10])):
+            with pytest.raises(NotImplementedError, match="^rung 'cuda.lookback': this build of upsweep has no CUDA"):
+                call()
+
+
 def test_none_is_as_outside_of_all_blocks():
     x = np.array([2**62, 2**62])
     with upsweep.options(threads=1, rung="cpu.columns", overflow="wrap"):

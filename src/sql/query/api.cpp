@@ -38,6 +38,7 @@ constexpr std::string_view rung_of(Backend backend) { return kQueryRungs[static_
 /// A rung that was requested by name never falls back. Throws if `runs` does not run the query with that rung.
 void require_rung(std::string_view asked, Backend runs) {
   if (asked.empty() || asked == rung_of(runs)) return;
+  if (runs == Backend::cpu) detail::require_built(asked);
   const Backend other = runs == Backend::cpu ? Backend::cuda : Backend::cpu;
   if (asked == rung_of(other)) {
     const char* const why = backend_refusal(other, runs == Backend::cuda);

@@ -16,7 +16,8 @@
 namespace upsweep::query {
 namespace {
 
-constexpr const char* kWindow = "window functions (OVER) are not supported: a query has one row per group";
+constexpr const char* kInsteadOfWindows =
+    "for one row per group write GROUP BY; for running values call scan or scan_by_key, outside SQL";
 
 [[noreturn]] void refuse_syntax(const std::string& sql, int location, const std::string& what) {
   expression::refuse(sql, location, Code::unsupported_sql, what);
@@ -57,7 +58,7 @@ void require_clauses(const std::string& sql, const Json& select) {
       {"distinctClause", "DISTINCT", "distinct", "GROUP BY the same columns gives one row per combination"},
       {"intoClause", "INTO", "into", "the answer is what the query returns"},
       {"havingClause", "HAVING", "having", "filter the rows of the answer instead"},
-      {"windowClause", "WINDOW", "window", "a query has one row per group"},
+      {"windowClause", "WINDOW (window functions)", "window", kInsteadOfWindows},
       {"valuesLists", "VALUES", "values", "a query reads a table"},
       {"limitOffset", "OFFSET", "offset", "drop the first rows of the answer instead"},
       {"lockingClause", "FOR UPDATE", "for", "tables are only read"},
@@ -106,7 +107,9 @@ void require_one_table(const std::string& sql, const Json& from) {
 
 void require_plain_call(const std::string& sql, const Json& call, int location) {
   const std::string name = function_name(call);
-  if (call.contains("over")) refuse_syntax(sql, location, kWindow);
+  if (call.contains("over")) {
+    refuse_syntax(sql, location, with("window functions (OVER) are not supported", kInsteadOfWindows));
+  }
   if (call.value("agg_distinct", false)) {
     refuse_syntax(sql, location,
                   fmt::format("{}(DISTINCT …) is not supported: GROUP BY the column gives one row per value", name));
@@ -157,8 +160,12 @@ void refuse_function(const std::string& sql, const std::string& name, int locati
       {"to_date strptime make_date date", "write date '2025-12-31'"},
       {"lower upper substr substring left right btrim ltrim rtrim trim replace concat length strlen",
        "text can only be compared and grouped unchanged"},
-      {"row_number rank dense_rank lag lead first_value last_value ntile", "a query has one row per group"},
       {"read_csv read_csv_auto read_parquet read_json", "FROM 'FILE' reads a file"}};
+  constexpr std::string_view kWindows =
+      " row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value ";
+  if (kWindows.find(fmt::format(" {} ", name)) != std::string_view::npos) {
+    refuse_syntax(sql, location, fmt::format("window functions ({}) are not supported: {}", name, kInsteadOfWindows));
+  }
   const std::string_view instead = instead_of(name, kInstead);
   std::string all = "the aggregate functions are SUM, COUNT, MIN, MAX and AVG, the other functions ";
   for (const expression::Function& function : expression::functions()) {

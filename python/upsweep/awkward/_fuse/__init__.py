@@ -266,7 +266,7 @@ class Fused:
         return Program(recording, self._new_builder, self._exact) if reason is None else reason
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
-        """Runs the function and returns what was fused: the plans, and the calls that Awkward executed with the reasons."""
+        """Runs the function and returns what was fused: the plans, and each call that Awkward executed, with the reason."""
         try:
             arguments, entry = self._entry(args, kwargs)
         except _TypeTracer:

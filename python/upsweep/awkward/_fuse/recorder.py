@@ -239,7 +239,7 @@ class Lazy(ak.Array):
         self._fuse_replace(ak.without_field(self, where), where, REMOVED)
 
     def _fuse_replace(self, made: Any, where: Any, what: Any) -> None:
-        """Becomes another array, in place. If this one is an argument of the function, the caller sees that."""
+        """Replaces this array by `made`. An argument of the function is also changed for the function's caller."""
         graph = self._fuse_node.graph
         if not isinstance(where, str) and not (isinstance(where, tuple) and all(isinstance(x, str) for x in where)):
             raise graph.fail("a field is set whose name is not a string")
@@ -320,7 +320,7 @@ def _lazy_class(theirs: type) -> type:
 
 
 class Value:
-    """A number of a recording: an argument of the function, computed from such, or the result of a reduction with axis=None."""
+    """A number in a recording: an argument of the function, the result of a reduction with axis=None, or computed from these."""
 
     def __init__(self, node: Node, kind: type):
         self._fuse_node = node

@@ -4,10 +4,10 @@
 // Idea   A block processes 1024 elements of the result, a thread eight. A thread loads eight indices, then the elements
 //        at these positions, and stores the elements in order. Therefore cache misses do not wait for each other. With
 //        lists, the elements of a tile find their lists as in pack. Indices are checked when they are used, again for
-//        each column. To read indices in order costs little compared with reading the elements, which are anywhere. The
-//        first bad index is kept by atomicMax on its complement. With lists, it is the first in the order of the
-//        result. Lists are checked by their lengths before anything moves. If a list is bad, the indices of the lists
-//        before it are checked first.
+//        each column. To read indices in order costs little compared with reading the elements, which are anywhere.
+//        atomicMax of the complements of positions keeps the first position with a bad index. With lists, this is a
+//        position of the result. Lists are checked by their lengths before anything moves. If a list is bad, the
+//        indices of the lists before it are checked first.
 // Cost   Indices for each column, an element read and written for each; for lists their bounds and 24 bytes for
 //        offsets.
 // Needs  Any GPU.
