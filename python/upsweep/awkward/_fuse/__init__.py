@@ -10,6 +10,7 @@ program.py     executes the graph: plans, and Awkward's own functions where plan
 lowering.py    nodes of the graph → values and domains of a plan: positions, masks, broadcasting, subscripts
 calls.py       Awkward's functions
 numbers.py     NumPy's ufuncs
+histograms.py  histograms of boost-histogram and hist that the function fills
 layouts.py     Awkward's layouts → columns of a plan, and outputs of a plan → layouts
 arrays.py      what an array is while it is lowered
 """
@@ -292,6 +293,13 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
 
     Results, their types and errors are Awkward's. Calls that cannot be fused are executed by Awkward. If the function depends on
     data in another way (a length, a loop over an array, a condition), it runs as it is. `explain()` says what was fused.
+
+    A function may create histograms of boost-histogram or hist, fill them, and return them. Plans count the values while they are in
+    the cache, and do not store them. All bins are equal to those of the function itself, except for the rounding of sums of weights:
+    n weights of one sign are summed in another order, which changes a bin by at most n rounding errors. The bits do not depend on
+    the number of threads. Plans have the axes Regular, Variable, Integer, IntCategory and Boolean that do not grow, and the storages
+    Double, Int64, AtomicInt64 and Weight. One value or string for a whole axis is possible on each axis that does not grow. For
+    other histograms, `fill` is called with the arrays. A function that reads bins after `fill` runs as it is.
 
     Results do not share memory with the arguments, where Awkward's may. Two kinds of results share memory as Awkward's do:
     arguments that the function returns, and results of calls that Awkward executes. Results may share memory with each other.
