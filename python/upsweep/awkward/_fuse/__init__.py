@@ -294,12 +294,13 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
     Results, their types and errors are Awkward's. Calls that cannot be fused are executed by Awkward. If the function depends on
     data in another way (a length, a loop over an array, a condition), it runs as it is. `explain()` says what was fused.
 
-    A function may create histograms of boost-histogram or hist, fill them, and return them. Plans count the values while they are in
-    the cache, and do not store them. All bins are equal to those of the function itself, except for the rounding of sums of weights:
-    n weights of one sign are summed in another order, which changes a bin by at most n rounding errors. The bits do not depend on
-    the number of threads. Plans have the axes Regular, Variable, Integer, IntCategory and Boolean that do not grow, and the storages
-    Double, Int64, AtomicInt64 and Weight. One value or string for a whole axis is possible on each axis that does not grow. For
-    other histograms, `fill` is called with the arrays. A function that reads bins after `fill` runs as it is.
+    A function may create histograms of boost-histogram or hist, fill them, and return them. Plans count values in the cache and do
+    not store them. This applies to the storages Double, Int64, AtomicInt64 and Weight, and to the axes Regular, Variable, Integer,
+    IntCategory and Boolean. One number or string may be the value of an axis of any kind. No axis may grow, be circular or
+    have a transform. Other histograms are filled by boost-histogram. A function that reads bins after `fill` runs as it is.
+
+    Counts are those of the function itself. So are sums of weights, if they are exact in float64. Other sums may be rounded
+    differently: of n weights by at most n * 2**-53 times the sum of their absolute values. They do not depend on the number of threads.
 
     Results do not share memory with the arguments, where Awkward's may. Two kinds of results share memory as Awkward's do:
     arguments that the function returns, and results of calls that Awkward executes. Results may share memory with each other.

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/awkward/_fuse/histograms.py: histograms of boost-histogram and hist that a fused function creates and fills.
-"""A recorded function creates real histograms. `fill` converts its arguments with `numpy.asarray`, which calls `__array__` of
-the arrays of the recording. This file then
+"""A recorded function creates real histograms. `fill` converts its arguments with `numpy.asarray`, which calls `__array__`
+of the arrays of the recording. This file then
 
 - finds the call of `fill` among the callers, and adds a node with its arguments to the graph,
 - returns an array of the right type without elements, so that `fill` itself checks the arguments and adds nothing,
 - gives the histogram a class that refuses whatever depends on its bins, until the recording ends.
 
-The histogram of the recording is a template: it has the axes, the storage and what was filled before. Each call of the fused
-function copies it and adds, in the order of the calls of `fill`,
+The histogram of the recording is a template: it has the axes, the storage and what was filled before. Each call of the
+fused function copies it and adds, in the order of the calls of `fill`,
 
 - the bins that a plan has counted, if plans support the axes, the storage and the arrays,
 - otherwise the values themselves: `fill` of boost-histogram is called with the arrays that the plans have made.
 
-Numbers and strings among the arguments of `fill` choose one bin of their axis, and a number as the weight multiplies bins.
-Therefore plans only count the arrays.
+Numbers and strings among the arguments of `fill` choose one bin of their axis, and a number as the weight multiplies
+bins. Therefore plans only count the arrays.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from upsweep.awkward._fuse.instructions import words
 PACKAGES = ("boost_histogram", "hist")
 # Methods that draw or print.
 METHODS_WITH_EFFECTS = words("plot plot1d plot2d plot2d_full plot_pie plot_pull plot_ratio show _repr_html_ _repr_mimebundle_")
-# What a histogram knows without its bins. Axes that grow depend on values.
+# Attributes that do not depend on bins. Those of axes that grow depend on values.
 _WITHOUT_BINS = words("__class__ fill fill_flattened storage_type kind name label metadata")
 _OF_AXES = words("axes ndim shape size")
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
@@ -57,7 +57,10 @@ def of_package(x: Any) -> bool:
 
 
 def state(x: Any) -> tuple | None:
-    """What an axis, a storage or a quick constructor consists of, to be compared; None if x is another object, or one that changes."""
+    """Returns the parts of an axis, a storage or a quick constructor, to be compared.
+
+    Returns None of other objects, and of those that change when a histogram is filled.
+    """
     kind = type(x)
     if _package(kind.__module__) not in PACKAGES:
         return None
@@ -135,6 +138,10 @@ class Numbers:
     def _fuse_refuse(self, *_args: Any, **_kwargs: Any) -> Any:
         raise self._fuse_node.graph.fail("an array is converted to another library's")
 
+    @property
+    def __class__(self) -> type:  # for isinstance(x, numpy.ndarray)
+        return np.ndarray
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         found = recorded_fill(self._fuse_lazy)
         return self._fuse_refuse() if found is None else found
@@ -177,7 +184,7 @@ def _has_missing(lazy: Any) -> bool:
 
 
 class Flattened:
-    """What fill_flattened of hist does with arrays of a recording. Its own functions for Awkward Arrays convert them."""
+    """Broadcasts and flattens arrays of a recording for fill_flattened of hist. Awkward's own class converts them."""
 
     @staticmethod
     def unpack(array: Any) -> dict | None:
@@ -197,7 +204,7 @@ def is_converted() -> bool:
 
 
 def recorded_fill(x: Any) -> np.ndarray | None:
-    """What `__array__` of x returns: None if it is not called by `fill`. Records the call."""
+    """Records the call of `fill` that converts x. Returns the result of `__array__`; None if there is no such call."""
     frame = _fill_of_boost()
     if frame is None:
         return None
@@ -228,7 +235,7 @@ class Fill:
     def add(self, histogram: Any, there: Any, values: list, weight: Any) -> None:
         """Adds to a histogram what one call of `fill` adds.
 
-        `there`: the bins of a plan, or the arguments. `values`, `weight`: the arguments as far as they are numbers and strings.
+        `there`: the bins of a plan, or the arguments. `values`, `weight`: the arguments that are numbers and strings.
         """
         if isinstance(there, Bins):
             there.add(histogram, values, weight)
@@ -377,7 +384,7 @@ _OF_CLASSES = words(
 )
 
 
-# -------------------------------------------------------------------------------------------------------------- lowering
+# ------------------------------------------------------------------------------------------------------------- lowering
 
 
 class Lowered:
