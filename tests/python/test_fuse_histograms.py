@@ -7,6 +7,7 @@ import boost_histogram as bh
 import hist
 import numpy as np
 import pytest
+import upsweep
 from test_fuse import result_of
 from upsweep.awkward._fuse import fuse
 
@@ -297,7 +298,7 @@ def test_numbers_are_arguments():
         assert (type(got), str(got)) == (type(expected), str(expected))
 
 
-# ------------------------------------------------------------------------------------------ several axes, fills, results
+# ----------------------------------------------------------------------------------------- several axes, fills, results
 
 
 def quick_construction(jets, met):
@@ -403,15 +404,46 @@ def test_strings_of_an_array():
     check(function, ak.Array(["a", "b", "a", "c"]), ak.Array([1.0, 0.5, 0.7, 0.1]), counted=False)
 
 
-def test_categories_that_grow():
+@pytest.mark.parametrize("storage", STORAGES)
+def test_categories_that_grow(storage):
+    kind = storage()
+
     def function(x):
-        h = hist.Hist(hist.axis.StrCategory([], growth=True, name="kind"), hist.axis.Regular(4, 0, 4, name="x"))
-        h.fill(kind="b", x=x * 2)
-        h.fill(kind="a", x=x[x > 1] * 3)
-        return h
+        h = hist.Hist(
+            hist.axis.StrCategory([], growth=True, name="kind"),
+            hist.axis.Regular(4, 0, 4, name="x"),
+            hist.axis.IntCategory([7], growth=True, name="run"),
+            storage=kind,
+        )
+        h.fill(kind="b", x=x * 2, run=3)
+        h.fill(kind="a", x=x[x > 1] * 3, run=7)
+        h.fill(kind="empty", x=x[x < -1], run=12)
+        return h.fill(kind="b", x=x, run=-2)
 
     for events in (EVENTS, FEW, NONE):
-        check(function, events["met"], counted=False)
+        check(function, events["met"])
+
+
+@pytest.mark.parametrize("storage", [bh.storage.Double, bh.storage.Weight])
+def test_categories_that_grow_with_weights(storage):
+    kind = storage()
+
+    def function(x, w):
+        h = hist.Hist(hist.axis.Regular(4, 0, 4), hist.axis.StrCategory([], growth=True), storage=kind)
+        h.fill(x, "some", weight=w)
+        h.fill(x, "of weight 0", weight=w * 0)
+        return h.fill(x[x > 1e9], "none", weight=w[x > 1e9]).fill(x, "number", weight=2)
+
+    for events in (EVENTS, FEW, NONE):
+        check(function, events["met"], events["w"])
+
+
+def test_regular_axes_that_grow():
+    def function(x):
+        h = bh.Histogram(bh.axis.Regular(4, 0, 4, growth=True), bh.axis.Regular(4, 0, 4), bh.axis.Integer(0, 1, growth=True))
+        return h.fill(9.5, x, 3).fill(-2, x * 2, 0).fill(float("nan"), x, 1)
+
+    check(function, FEW["met"])
 
 
 def test_calls_that_plans_do_not_have():
@@ -427,8 +459,8 @@ def test_calls_that_plans_do_not_have():
 
 def test_fills_before_arguments_change():
     def function(events):
-        h = bh.Histogram(bh.axis.Integer(0, 4))
-        h.fill(events.n)
+        h = bh.Histogram(bh.axis.Integer(0, 4, growth=True))
+        h.fill(events.n * 1)
         events["m"] = events.n * 2
         return h
 
@@ -442,7 +474,7 @@ def test_fills_before_arguments_change():
     assert bad.fields == ["n"]
 
 
-# --------------------------------------------------------------------------------------------------- no sharing of state
+# -------------------------------------------------------------------------------------------------- no sharing of state
 
 
 def test_each_call_returns_new_histograms():
@@ -695,6 +727,20 @@ def test_numbers_and_axes_that_ignore_values():
     y = ak.Array([0.1, 0.2, 0.9])
     check(function, ak.Array([9.0, 0.2, 0.4]), y, counted=False)
     check(function, ak.Array([0.1, 9.0, 0.4]), y, counted=False)
+
+
+def test_other_histograms():
+    def of_numpy(met):
+        return np.histogram(met, 5, (0, 4))[0].tolist()
+
+    def of_upsweep(met):
+        return upsweep.histogram(met, (5, 0, 4))[0].tolist()
+
+    def of_boost_histogram(met):
+        return bh.numpy.histogram(met, 5, (0, 4))[0].tolist()
+
+    for function in (of_numpy, of_upsweep, of_boost_histogram):
+        check_unfused(function, EVENTS["met"], reason="")
 
 
 def test_other_uses_of_numpy_arrays():

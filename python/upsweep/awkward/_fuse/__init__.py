@@ -296,8 +296,8 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
 
     A function may create histograms of boost-histogram or hist, fill them, and return them. Plans count values in the cache and do
     not store them. This applies to the storages Double, Int64, AtomicInt64 and Weight, and to the axes Regular, Variable, Integer,
-    IntCategory and Boolean. One number or string may be the value of an axis of any kind. No axis may grow, be circular or
-    have a transform. Other histograms are filled by boost-histogram. A function that reads bins after `fill` runs as it is.
+    IntCategory and Boolean that neither grow nor are circular nor have a transform. Any axis may have one number or string as its
+    value. boost-histogram fills other histograms. A function that reads bins after `fill` runs as it is.
 
     Counts are those of the function itself. So are sums of weights, if they are exact in float64. Other sums may be rounded
     differently: of n weights by at most n * 2**-53 times the sum of their absolute values. They do not depend on the number of threads.

@@ -390,15 +390,14 @@ _OF_CLASSES = words(
 class Lowered:
     """A call of `fill` as values of a plan."""
 
-    __slots__ = ("axes", "domain", "kept", "template", "values", "weight")
+    __slots__ = ("axes", "entries", "kept", "values", "weight")
 
-    def __init__(self, template: Template, kept: list[int], values: list[Any], axes: list[Any], weight: Any, domain: int):
-        self.template = template
+    def __init__(self, kept: list[int], values: list[Any], axes: list[Any], weight: Any, entries: Any):
         self.kept = kept  # the axes whose values are arrays
         self.values = values
         self.axes = axes  # of these
         self.weight = weight
-        self.domain = domain
+        self.entries = entries  # zeros for all entries, if an axis grows
 
 
 def lowered(low: Any, node: Any, args: list) -> Lowered:
@@ -416,8 +415,9 @@ def lowered(low: Any, node: Any, args: list) -> Lowered:
     kept = [i for i, x in enumerate(values) if isinstance(x, ARRAYS)]
     if not kept:
         raise Unsupported("a histogram is filled with numbers only")
-    if any(axis.traits.growth for axis in histogram.axes):
-        raise Unsupported("a histogram with an axis that grows")
+    if any(histogram.axes[i].traits.growth for i in kept):
+        raise Unsupported("arrays for an axis that grows")
+    grows = any(axis.traits.growth for axis in histogram.axes)
     try:
         axes = {i: _histogram._of_boost(histogram.axes[i], f"axis {i}") for i in kept}
     except NotImplementedError as why:
@@ -431,7 +431,8 @@ def lowered(low: Any, node: Any, args: list) -> Lowered:
     domain = made[0].domain
     numbers = [_binned(low, x.value, axes[i], x.domain) for i, x in zip(kept, made)]
     specs = [axes[i].spec for i in kept]
-    return Lowered(template, kept, numbers, specs, made[-1].value if weights else None, domain)
+    entries = low.everywhere(low.constant(0, "int64"), domain) if grows else None
+    return Lowered(kept, numbers, specs, made[-1].value if weights else None, entries)
 
 
 def _takes_all(axis: Any) -> bool:
@@ -468,8 +469,6 @@ def _binned(low: Any, value: Any, axis: Any, domain: int) -> Any:
     """The value as boost-histogram converts it for an axis."""
     if not axis.is_discrete:
         return value
-    if value.dtype.startswith("f"):
-        raise Unsupported("floats on an axis of integers")
     if value.dtype in ("int64", "uint32", "uint64"):
         fits = low.map("less_equal", value, low.constant(_INT32.max, value.dtype))
         if value.dtype == "int64":
@@ -481,16 +480,21 @@ def _binned(low: Any, value: Any, axis: Any, domain: int) -> Any:
 class Bins:
     """The bins of one call of `fill`, which a plan has counted."""
 
-    __slots__ = ("counts", "recipe")
+    __slots__ = ("counts", "is_empty", "recipe")
 
-    def __init__(self, recipe: Recipe, counts: np.ndarray):
+    def __init__(self, recipe: Recipe, counts: np.ndarray, is_empty: bool):
         self.recipe = recipe
         self.counts = counts
+        self.is_empty = is_empty  # known if an axis grows
 
     def add(self, histogram: Any, values: list, weight: Any) -> None:
         """Adds the bins to a histogram, in the bins of the values that are numbers and strings."""
         recipe = self.recipe
         counts = self.counts
+        if recipe.grows:
+            if self.is_empty:
+                return
+            _grow(histogram, values, recipe.kept)
         place: list[Any] = [slice(None)] * len(values)
         for i, x in enumerate(values):
             if i not in recipe.kept:
@@ -511,6 +515,14 @@ class Bins:
             view["variance"][where] += square
 
 
+def _grow(histogram: Any, values: list, kept: list[int]) -> None:
+    """Adds the bins of numbers and strings to axes that grow, by an entry whose weight is 0."""
+    known = histogram._variance_known
+    entry = [0 if i in kept else x for i, x in enumerate(values)]
+    sys.modules["boost_histogram"].Histogram.fill(histogram, *entry, weight=0)
+    histogram._variance_known = known
+
+
 def _bin_of(axis: Any, x: Any) -> int | None:
     """The bin of one value, as boost-histogram chooses it; flow bins are counted."""
     bh = sys.modules["boost_histogram"]
@@ -525,6 +537,7 @@ class Recipe:
     def __init__(self, low: Any, made: Lowered):
         self.kept = made.kept
         self.has_weights = made.weight is not None
+        self.grows = made.entries is not None
         handles = [x.handle for x in made.values]
         try:
             self.number = low.builder.histogram(handles, made.axes, made.weight.handle if self.has_weights else None)
@@ -532,6 +545,11 @@ class Recipe:
             raise Unsupported(str(why)) from None
         self.low = low
         low.histograms += 1
+        if self.grows:
+            self.entries = low.builder.histogram([made.entries.handle], [("integer", 0, 1, False, False)], None)
+            low.histograms += 1
 
     def array(self, outputs: list) -> Bins:
-        return Bins(self, outputs[len(outputs) - self.low.histograms + self.number])
+        first = len(outputs) - self.low.histograms
+        is_empty = self.grows and outputs[first + self.entries][0] == 0
+        return Bins(self, outputs[first + self.number], is_empty)
