@@ -118,12 +118,7 @@ OF_INTEGERS = {
     "regular of integers": lambda: bh.axis.Regular(3, 0, 5),
 }
 # Their bins are not those of a plan: boost-histogram is called with the arrays.
-OTHERS = {
-    "circular": lambda: bh.axis.Regular(4, 0, 4, circular=True),
-    "logarithms": lambda: bh.axis.Regular(4, 0.1, 4, transform=bh.axis.transform.log),
-    "growing": lambda: bh.axis.Regular(4, 0, 4, growth=True),
-    "growing variable": lambda: bh.axis.Variable([0, 1, 2], growth=True),
-}
+OTHERS = ["circular", "logarithms", "growing", "infinite edges", "growing variable"]
 STORAGES = [bh.storage.Double, bh.storage.Int64, bh.storage.AtomicInt64, bh.storage.Weight]
 
 
@@ -164,7 +159,7 @@ def test_axes_of_integers(axis, storage, name):
         check(function, EVENTS["jets"])
 
 
-@pytest.mark.parametrize("kind", list(OTHERS))
+@pytest.mark.parametrize("kind", OTHERS)
 def test_axes_that_plans_do_not_have(kind):
     if kind == "circular":
 
@@ -183,6 +178,11 @@ def test_axes_that_plans_do_not_have(kind):
             h = bh.Histogram(bh.axis.Regular(4, 0, 4, growth=True))
             h.fill(ak.flatten(jets.k * 2))
             return h.fill(ak.flatten(jets.n * 3), weight=ak.flatten(jets.w))
+
+    elif kind == "infinite edges":
+
+        def function(jets):
+            return bh.Histogram(bh.axis.Variable([0, 1, float("inf")])).fill(ak.flatten(jets.x * 2))
 
     else:
 
@@ -238,14 +238,19 @@ def weighted(storage):
     def of_an_infinite_number(jets, w):
         return bh.Histogram(bh.axis.Regular(200, -1, 4), storage=storage()).fill(ak.flatten(jets.x), weight=float("inf"))
 
-    return [per_element, per_event, both, of_integers, of_booleans, of_a_number, of_an_infinite_number]
+    def of_infinities(jets, w):
+        h = bh.Histogram(bh.axis.Regular(60, -1, 4), storage=storage())
+        return h.fill(ak.flatten(jets.x), weight=ak.flatten(jets.w / jets.flag))
+
+    return [of_infinities, per_element, per_event, both, of_integers, of_booleans, of_a_number, of_an_infinite_number]
 
 
 @pytest.mark.parametrize("function", weighted(bh.storage.Double) + weighted(bh.storage.Weight), ids=lambda f: f.__name__)
 def test_weights(function):
     """The weights are multiples of 1/32. Their sums and those of their squares are exact in any order."""
-    for events in (EVENTS, FEW, NONE):
-        check(function, events["jets"], events["w"])
+    with np.errstate(all="ignore"):
+        for events in (EVENTS, FEW, NONE):
+            check(function, events["jets"], events["w"])
 
 
 def real_weights(jets):
@@ -369,6 +374,11 @@ def of_lists_of_equal_lengths(jets, met):
     return h.fill(ak.flatten(jets.x[good > 1]), ak.flatten(jets.y[good >= np.nextafter(1, 2)]))
 
 
+def with_remainders(jets, met):
+    """The operator % may format a string, and calls __repr__ of anything."""
+    return bh.Histogram(bh.axis.Regular(7, -1, 4)).fill(met % 3)
+
+
 def with_metadata(jets, met):
     axis = hist.axis.Regular(3, 0, 1, name="x", metadata="of the axis")
     return hist.Hist(axis, name="h", label="histogram", metadata="of the histogram").fill(x=met)
@@ -382,7 +392,7 @@ def reads_axes(jets, met):
 
 FILLED = [quick_construction, module_construction, named_axes, flattened, methods_of_arrays, string_categories,
           strings_without_overflow, numbers_among_values, several_histograms, of_lists_of_equal_lengths,
-          with_metadata, reads_axes]  # fmt: skip
+          with_remainders, with_metadata, reads_axes]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", FILLED, ids=lambda f: f.__name__)
@@ -708,6 +718,43 @@ def test_missing_values_that_do_not_exist():
         return bh.Histogram(bh.axis.Regular(4, 0, 4)).fill(ak.to_numpy(ak.firsts(jets.x)))
 
     check_unfused(masked, EVENTS["jets"], reason="another library")
+
+
+def test_lists_of_other_lengths_with_as_many_elements():
+    def function(a, b):
+        h = bh.Histogram(bh.axis.Regular(4, 0, 4), bh.axis.Regular(4, 0, 4))
+        return h.fill(ak.flatten(a), ak.flatten(b))
+
+    a = ak.Array([[1.0, 2.0], [], [3.0]])
+    check_unfused(function, a, ak.Array([[0.0], [1.0, 3.0], []]), reason="different lengths")
+    check(function, a, ak.Array([[0.0, 1.0], [], [3.0]]))
+
+
+RAVELED = {
+    "lists": ak.Array([[1.0, 2.0], [], [3.0]]),
+    "lists of lists": ak.Array([[[1], [2, 3]], [], [[4]]]),
+    "missing numbers": ak.Array([[1, None], [], [None, 4]]),
+    "missing lists": ak.Array([[1, 2], None, [4]]),
+    "numbers": ak.Array([1, 2, 3]),
+    "regular": ak.to_regular(ak.Array([[1, 2], [3, 4]])),
+    "records": ak.Array([[{"x": 1}], [{"x": 2}]]),
+}
+
+
+@pytest.mark.parametrize("array", named(RAVELED))
+def test_ravel(array):
+    expected, got = result_of(lambda x: ak.ravel(x) * 2, array), result_of(fuse(lambda x: ak.ravel(x) * 2), array)
+    if isinstance(expected, Exception):
+        assert (type(got), str(got)) == (type(expected), str(expected))
+    else:
+        assert got.type == expected.type and got.to_list() == expected.to_list()
+
+
+def test_ravel_of_lists_of_one_element():
+    def function(jets):
+        return bh.Histogram(bh.axis.Regular(4, 0, 4)).fill(ak.ravel(ak.sum(jets.w, axis=1, keepdims=True)))
+
+    check(function, EVENTS["jets"])
 
 
 def test_threads_of_boost_histogram():

@@ -415,8 +415,6 @@ def lowered(low: Any, node: Any, args: list) -> Lowered:
     kept = [i for i, x in enumerate(values) if isinstance(x, ARRAYS)]
     if not kept:
         raise Unsupported("a histogram is filled with numbers only")
-    if any(histogram.axes[i].traits.growth for i in kept):
-        raise Unsupported("arrays for an axis that grows")
     grows = any(axis.traits.growth for axis in histogram.axes)
     try:
         axes = {i: _histogram._of_boost(histogram.axes[i], f"axis {i}") for i in kept}
@@ -541,7 +539,7 @@ class Recipe:
         handles = [x.handle for x in made.values]
         try:
             self.number = low.builder.histogram(handles, made.axes, made.weight.handle if self.has_weights else None)
-        except NotImplementedError as why:
+        except (ValueError, NotImplementedError) as why:  # infinite edges, too many bins
             raise Unsupported(str(why)) from None
         self.low = low
         low.histograms += 1

@@ -278,7 +278,7 @@ class Reach:
             raise Impure(f"uses {label}, a module whose functions may have side effects")
         if not chain:
             self._has_state = label
-            self._by_names(lambda names: [self._of_module(module, name, label) for name in names if hasattr(module, name)])
+            self._by_names(lambda names: [self._of_module(module, name, label) for name in names if _is_own(module, name)])
             return
         found = self._of_module(module, chain[0], label)
         if found is not g.MISSING:
@@ -585,6 +585,11 @@ class Reach:
             self.guards.add(g.Result, "a behavior", len, behavior)
             for key in (name, ("*", name)):
                 self._item(behavior, key, f"the behavior of {name}")
+
+
+def _is_own(module: types.ModuleType, name: str) -> bool:
+    """Whether a module has an attribute that is not one of all modules, such as __repr__."""
+    return hasattr(module, name) and (name in vars(module) or not hasattr(types.ModuleType, name))
 
 
 def _mentions(key: Any, name: str) -> bool:
