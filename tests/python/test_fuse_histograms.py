@@ -638,6 +638,11 @@ def test_methods_that_draw(capsys):
     assert text[: len(text) // 4] * 4 == text
 
 
+def test_other_versions(monkeypatch):
+    monkeypatch.setattr(bh, "__version__", "1.9.0")
+    check_unfused(filled, EVENTS["met"], reason="not with 1.9.0")
+
+
 def test_metadata_that_is_an_object():
     marker = [1]
 

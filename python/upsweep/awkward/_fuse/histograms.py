@@ -30,6 +30,8 @@ from upsweep import _histogram
 from upsweep.awkward._fuse.arrays import ARRAYS, Column, Lists, Option, Unsupported
 from upsweep.awkward._fuse.instructions import words
 
+# The versions of boost-histogram whose rules the bins were compared with.
+TESTED = "1.8."
 # The packages whose classes, functions and modules have no side effect except on objects that the function creates.
 PACKAGES = ("boost_histogram", "hist")
 # Methods that draw or print.
@@ -288,6 +290,8 @@ class Histograms:
         found = self.templates.get(id(histogram))
         if found is None:
             bh = sys.modules["boost_histogram"]
+            if not bh.__version__.startswith(TESTED):
+                raise graph.fail(f"histograms were tested with boost-histogram {TESTED}x, not with {bh.__version__}")
             classes = [bh.Histogram]
             if is_hist():
                 classes += [sys.modules["hist"].Hist, sys.modules["hist"].NamedHist]
