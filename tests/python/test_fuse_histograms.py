@@ -2,12 +2,14 @@
 # tests/python/test_fuse_histograms.py: fused functions that fill histograms return what the functions return.
 import concurrent.futures
 
-import awkward as ak
-import boost_histogram as bh
-import hist
 import numpy as np
 import pytest
 import upsweep
+
+ak = pytest.importorskip("awkward")
+bh = pytest.importorskip("boost_histogram")
+hist = pytest.importorskip("hist")
+
 from test_fuse import result_of
 from upsweep.awkward._fuse import fuse
 
@@ -725,6 +727,19 @@ def test_missing_values_that_do_not_exist():
     check_unfused(masked, EVENTS["jets"], reason="another library")
 
 
+def test_numbers_of_arrays():
+    def sums(jets):
+        h = bh.Histogram(bh.axis.Regular(4, 0, 4), bh.axis.Integer(0, 9), storage=bh.storage.Weight())
+        return h.fill(ak.flatten(jets.y), ak.sum(jets.flag) % 9, weight=ak.sum(jets.w))
+
+    def maxima(jets):
+        return bh.Histogram(bh.axis.Regular(4, 0, 4)).fill(ak.flatten(jets.y), weight=ak.max(jets.n))
+
+    for events in (EVENTS, FEW, NONE):
+        check(sums, events["jets"], counted=False)
+    check_unfused(maxima, EVENTS["jets"], reason="may be missing")
+
+
 def test_lists_of_other_lengths_with_as_many_elements():
     def function(a, b):
         h = bh.Histogram(bh.axis.Regular(4, 0, 4), bh.axis.Regular(4, 0, 4))
@@ -770,7 +785,7 @@ def test_threads_of_boost_histogram():
 
 
 def test_numbers_and_axes_that_ignore_values():
-    """boost-histogram 1.8 ignores entries if the first one belongs to no bin. Fused functions do so as well."""
+    """boost-histogram 1.8.1 ignores entries if the first one belongs to no bin. Fused functions do so as well."""
 
     def function(x, y):
         h = bh.Histogram(bh.axis.Regular(2, 0, 1, overflow=False), bh.axis.Integer(0, 3), bh.axis.Regular(2, 0, 1))

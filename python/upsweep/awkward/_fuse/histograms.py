@@ -25,6 +25,7 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
+from awkward._nplikes.typetracer import TypeTracerArray
 
 from upsweep import _histogram
 from upsweep.awkward._fuse.arrays import ARRAYS, Column, Lists, Option, Unsupported
@@ -216,7 +217,8 @@ def recorded_fill(x: Any) -> np.ndarray | None:
         filled.frame = frame
         filled.record(graph, frame.f_locals)
     if not isinstance(x, ak.Array):
-        return np.asarray(x._fuse_node.meta)
+        meta = x._fuse_node.meta
+        return np.zeros((), meta.dtype) if isinstance(meta, TypeTracerArray) else np.asarray(meta)
     dtype = _type_of(x)
     if dtype is None:
         raise graph.fail("a histogram is filled with an array that has not one dimension of numbers")
@@ -275,8 +277,8 @@ class Histograms:
                 node = x._fuse_node
                 if node.graph is not graph:
                     raise graph.fail("an array of another recording")
-                if not node.numbers and not isinstance(node.meta, ak.Array):
-                    raise graph.fail("a histogram is filled with a number that depends on an array")
+                if not node.numbers and not isinstance(node.meta, ak.Array | TypeTracerArray):
+                    raise graph.fail("a histogram is filled with a number of an array that may be missing")
                 return node
             if isinstance(x, (*_PLAIN, np.number, np.bool_)):
                 return x
@@ -425,7 +427,7 @@ def lowered(low: Any, node: Any, args: list) -> Lowered:
     except NotImplementedError as why:
         raise Unsupported(str(why)) from None
     if len(kept) < len(values) and not all(_takes_all(axes[i]) for i in kept):
-        # boost-histogram 1.8 loses 16,384 entries if the first of them belongs to no bin and another axis has a number.
+        # boost-histogram 1.8.1 ignores entries that belong to a bin if the first entry belongs to none.
         raise Unsupported("numbers among the values, and an axis that ignores values")
     columns = [_column(low, values[i]) for i in kept]
     weights = [_column(low, weight)] if isinstance(weight, ARRAYS) else []
