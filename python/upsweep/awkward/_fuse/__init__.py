@@ -10,6 +10,7 @@ program.py     executes the graph: plans, and Awkward's own functions where plan
 lowering.py    nodes of the graph → values and domains of a plan: positions, masks, broadcasting, subscripts
 calls.py       Awkward's functions
 numbers.py     NumPy's ufuncs
+histograms.py  histograms of boost-histogram and hist that the function fills
 layouts.py     Awkward's layouts → columns of a plan, and outputs of a plan → layouts
 arrays.py      what an array is while it is lowered
 """
@@ -321,6 +322,14 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
 
     Results, their types and errors are Awkward's. Calls that cannot be fused are executed by Awkward. If the function depends on
     data in another way (a length, a loop over an array, a condition), it runs as it is. `explain()` says what was fused.
+
+    A function may create histograms of boost-histogram or hist, fill them, and return them. Plans count values in the cache and do
+    not store them. This applies to the storages Double, Int64, AtomicInt64 and Weight, and to the axes Regular, Variable, Integer,
+    IntCategory and Boolean that neither grow nor are circular nor have a transform. Any axis may have one number or string as its
+    value. boost-histogram fills other histograms. A function that reads bins after `fill` runs as it is.
+
+    Counts are those of the function itself. So are sums of weights, if they are exact in float64. Other sums may be rounded
+    differently: of n weights by at most n * 2**-53 times the sum of their absolute values. They do not depend on the number of threads.
 
     Results do not share memory with the arguments, where Awkward's may. Two kinds of results share memory as Awkward's do:
     arguments that the function returns, and results of calls that Awkward executes. Results may share memory with each other.

@@ -340,6 +340,17 @@ def flatten(low: Lowering, node: Any, array: Any, axis: Any = 1, **_kwargs: Any)
     return over(array, axis)
 
 
+@lowers(ak.ravel)
+def ravel(low: Lowering, node: Any, array: Any, **_kwargs: Any) -> Any:
+    needs_array(array)
+    x = array
+    while isinstance(x, Lists | Single):
+        x = x.content
+    if not (isinstance(x, Column) or (isinstance(x, Option) and isinstance(x.content, Column))):
+        raise Unsupported(f"ravel of {type(x).__name__}")
+    return x
+
+
 @lowers(ak.unflatten)
 def unflatten(low: Lowering, node: Any, array: Any, counts: Any, axis: Any = 0, **_kwargs: Any) -> Any:
     """Only of the elements of lists, by the numbers of elements of the same lists."""

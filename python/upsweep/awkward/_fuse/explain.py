@@ -47,4 +47,6 @@ def _name(node: Any) -> str:
 
 
 def _type(node: Any) -> str:
+    if node.kind == "fill":
+        return "bins of a histogram"
     return str(node.meta.layout.form.type) if isinstance(node.meta, ak.Array) else "a number"

@@ -43,6 +43,7 @@ class Lowering:
         self.parameter_of: dict[tuple, int] = {}
         self.messages: list[str] = []  # of checks
         self.outputs: dict[tuple, int] = {}
+        self.histograms = 0  # that the plan fills
 
     # ---- values
 

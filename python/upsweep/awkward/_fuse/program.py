@@ -13,7 +13,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 
-from upsweep.awkward._fuse import calls, layouts
+from upsweep.awkward._fuse import calls, histograms, layouts
 from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Rerun, Scalar, Unsupported
 from upsweep.awkward._fuse.instructions import words
 from upsweep.awkward._fuse.lowering import Lowering, fits
@@ -48,14 +48,24 @@ def replaced(x: Any, value: Any) -> Any:
 
 
 # Calls that cost Awkward nothing, or that a plan would only copy.
-_VIEWS = {ak.with_name, ak.with_parameter, ak.without_parameters, ak.without_field, ak.flatten, ak.unzip, ak.to_packed, ak.num}
+_VIEWS = {
+    ak.with_name,
+    ak.with_parameter,
+    ak.without_parameters,
+    ak.without_field,
+    ak.flatten,
+    ak.ravel,
+    ak.unzip,
+    ak.to_packed,
+    ak.num,
+}
 
 
 # Calls of one array that raise no error that depends on data.
 _SAFE = words(
     """
     all any argcombinations argmax argmin argsort combinations count count_nonzero drop_none fields firsts flatten is_none
-    local_index max mean min nan_to_num num ones_like pad_none prod singletons sort std sum to_packed values_astype var
+    local_index max mean min nan_to_num num ones_like pad_none prod ravel singletons sort std sum to_packed values_astype var
     with_name with_parameter without_field without_parameters zeros_like
     """
 )
@@ -82,7 +92,7 @@ class Stage:
         self.columns: list[int] = []
         self.lowered: dict[Node, Any] = {}
         self.reasons: dict[Node, str] = {}  # of the calls that plans do not support
-        self.shapes: dict[Node, layouts.Shape] = {}  # what the plan computes
+        self.shapes: dict[Node, layouts.Shape | histograms.Recipe] = {}  # what the plan computes
         self.calls: list[Node] = []  # what Awkward executes
         self.has_checks = False  # of unused calls
         self._arithmetic: dict[Node, bool] = {}
@@ -132,7 +142,10 @@ class Stage:
 
         if node.kind == "scalar":
             raise Unsupported("an operation of numbers that depend on arrays")
-        made = calls.lowered(low, node, replaced(list(node.args), value), replaced(node.kwargs, value))
+        args = replaced(list(node.args), value)
+        if node.kind == "fill":
+            return histograms.lowered(low, node, args)
+        made = calls.lowered(low, node, args, replaced(node.kwargs, value))
         if isinstance(node.meta, ak.Array) and (
             not isinstance(made, ARRAYS) or not layouts.conforms(low, made, node.meta._layout)
         ):
@@ -150,11 +163,15 @@ class Stage:
         todo = list(wanted)
         while todo:
             node = todo.pop()
-            if node.meta is None or not self._is_arithmetic(node, there):
+            is_fill = node.kind == "fill"
+            if not is_fill and (node.meta is None or not self._is_arithmetic(node, there)):
                 by_awkward.append(node)
                 continue
             try:
-                self.shapes[node] = layouts.Shape(self.low, self.lowered[node], node.meta)
+                if is_fill:
+                    self.shapes[node] = histograms.Recipe(self.low, self.lowered[node])
+                else:
+                    self.shapes[node] = layouts.Shape(self.low, self.lowered[node], node.meta)
             except Unsupported as why:  # the plan computes what the call needs
                 self.reasons[node] = str(why)
                 by_awkward.append(node)
@@ -271,12 +288,13 @@ class Program:
     def run(self, values: list[Any], buffers: layouts.Buffers, threads: int | None) -> Any:
         """The function's result. `values` are the arguments, `buffers` those of the arrays among them."""
         there, _ = self.computed(values, buffers, threads)
+        filled = self.recording.histograms.made(there)  # before arguments change: `fill` may raise an error
         for place, where, what in self.recording.assignments:
             if what is REMOVED:
                 del values[place][where]
             else:
                 values[place][where] = replaced(what, there.__getitem__)
-        return self._result(there, values)
+        return self._result(there, values, filled)
 
     def computed(self, values: list[Any], buffers: layouts.Buffers, threads: int | None) -> tuple[dict[Node, Any], list[Stage]]:
         """Returns the arrays that the result consists of, by nodes, and the stages that have computed them."""
@@ -324,7 +342,7 @@ class Program:
                 stages[key] = Stage(self, missing, there, checked)
             return stages[key]
 
-    def _result(self, there: dict[Node, Any], values: list[Any]) -> Any:
+    def _result(self, there: dict[Node, Any], values: list[Any], filled: dict[histograms.Template, Any]) -> Any:
         def over(x: Any) -> Any:
             if isinstance(x, Node):
                 return there[x]
@@ -332,6 +350,8 @@ class Program:
                 return values[x.place]
             if isinstance(x, Existing):
                 return x.container
+            if isinstance(x, histograms.Template):
+                return filled[x]
             if isinstance(x, dict):
                 return {name: over(y) for name, y in x.items()}
             return type(x)([over(y) for y in x]) if isinstance(x, list | tuple) else x

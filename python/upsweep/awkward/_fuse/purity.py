@@ -29,6 +29,7 @@ import numpy as np
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
 from upsweep.awkward._fuse import guards as g
+from upsweep.awkward._fuse import histograms
 from upsweep.awkward._fuse.instructions import Impure, Scan, scan, words
 
 # Containers with more items, and ndarrays with more bytes, are not compared in each call.
@@ -65,6 +66,8 @@ _PURE_MODULES = {
     "dataclasses": "asdict astuple dataclass fields make_dataclass replace",
     "types": "CodeType FunctionType coroutine new_class prepare_class",
     "scipy.special": "",
+    "boost_histogram": "",
+    "hist": "Stack dask stack",
 }
 _PURE_MODULES = {module: words(names) for module, names in _PURE_MODULES.items()}
 
@@ -118,6 +121,8 @@ def _pure_module(module: Any) -> str | None:
     module = "operator" if module == "_operator" else "functools" if module == "_functools" else module
     module = "collections" if module == "_collections" else "re" if module == "_sre" else module
     root = module.partition(".")[0]
+    if root == "hist" and not histograms.is_hist():
+        return None  # another module of that name
     if module.startswith(("numpy.random", "numpy.testing", "numpy.f2py", "numpy.ctypeslib", "awkward._connect")):
         return None
     if root in _PURE_MODULES:
@@ -172,6 +177,9 @@ class Reach:
                 each[0](names)
         if self._asks_by_value and self._has_state is not None:
             raise Impure(f"uses getattr with a name that is not a constant, and {self._has_state}")
+        effects = self._known & histograms.METHODS_WITH_EFFECTS
+        if effects and any(map(histograms.of_package, self._kept)):
+            raise Impure(f"uses {min(effects)} of a histogram")
         for cls, what in self._setters:
             if cls in self._classes_of_objects or issubclass(cls, ak.Array | ak.Record):
                 raise Impure(what)
@@ -255,6 +263,8 @@ class Reach:
             self._ndarray(x, label)
         elif isinstance(x, ak.Array | ak.Record):
             raise Impure(f"uses {label}, an array that is not an argument")
+        elif histograms.state(x) is not None:
+            self.guards.add(g.Result, label, histograms.state, x)
         elif kind.__module__ == __package__:  # Fused, in a function that is fused
             self._later(x._function, label)
         elif kind is types.SimpleNamespace or not _library(kind):
@@ -268,7 +278,7 @@ class Reach:
             raise Impure(f"uses {label}, a module whose functions may have side effects")
         if not chain:
             self._has_state = label
-            self._by_names(lambda names: [self._of_module(module, name, label) for name in names if hasattr(module, name)])
+            self._by_names(lambda names: [self._of_module(module, name, label) for name in names if _is_own(module, name)])
             return
         found = self._of_module(module, chain[0], label)
         if found is not g.MISSING:
@@ -575,6 +585,11 @@ class Reach:
             self.guards.add(g.Result, "a behavior", len, behavior)
             for key in (name, ("*", name)):
                 self._item(behavior, key, f"the behavior of {name}")
+
+
+def _is_own(module: types.ModuleType, name: str) -> bool:
+    """Whether a module has an attribute that is not one of all modules, such as __repr__."""
+    return hasattr(module, name) and (name in vars(module) or not hasattr(types.ModuleType, name))
 
 
 def _mentions(key: Any, name: str) -> bool:

@@ -22,6 +22,7 @@ from awkward._behavior import find_ufunc, get_array_class
 from awkward._connect.numpy import implemented as _of_numpy
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
+from upsweep.awkward._fuse import histograms
 from upsweep.awkward._fuse.callbacks import LIBRARY, Callback
 from upsweep.awkward._fuse.guards import Guards
 
@@ -42,7 +43,7 @@ class Node:
 
     def __init__(self, graph: Graph, kind: str, function: Any, args: tuple, kwargs: dict, meta: Any, numbers: frozenset):
         self.graph = graph
-        self.kind = kind  # input, number, ufunc, field, item, part, scalar, call
+        self.kind = kind  # input, number, ufunc, field, item, part, scalar, call, fill
         self.function = function
         self.args = args
         self.kwargs = kwargs
@@ -70,6 +71,7 @@ class Graph:
         self.needed: set = set()  # the arguments whose values the function asked for: they become part of the key
         # (argument, field, value) that the function sets in arguments.
         self.assignments: list[tuple[int, Any, Any]] = []
+        self.histograms = histograms.Histograms()  # that the function creates and fills
 
     def fail(self, reason: str) -> NotRecorded:
         """Notes that the recording is invalid. The caller raises the result."""
@@ -192,6 +194,8 @@ class Lazy(ak.Array):
         graph = self._fuse_node.graph
         if function is ak.backend:
             return "cpu"
+        if function is ak.to_numpy and len(args) == 1:
+            return histograms.to_numpy(args[0])
         if function is ak.transform and len(args) > 1:
             args = (Callback(args[0]), *args[1:])
         metas, of_kwargs = _each(args, _meta, graph), _each(kwargs, _meta, graph)
@@ -220,6 +224,8 @@ class Lazy(ak.Array):
         return made if alike else None
 
     def __array_function__(self, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+        if func is np.ndim and histograms.is_converted():
+            return self._fuse_node.meta.ndim
         theirs = _of_numpy.get(func)
         if theirs is None:
             raise self._fuse_node.graph.fail(f"numpy.{func.__name__}")
@@ -259,7 +265,21 @@ class Lazy(ak.Array):
     __bool__ = _refuses("the truth value of an array")
     __float__ = __int__ = __index__ = __complex__ = _refuses("an array is converted to a number")
     __contains__ = _refuses("whether an array contains a value")
-    __array__ = __arrow_array__ = __buffer__ = to_numpy = _refuses("an array is converted to another library's")
+    __arrow_array__ = _fuse_refuse_conversion = _refuses("an array is converted to another library's")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        found = histograms.recorded_fill(self)
+        return self._fuse_refuse_conversion() if found is None else found
+
+    def __buffer__(self, flags: int) -> memoryview:
+        if histograms.is_converted():  # NumPy calls __array__ next
+            raise BufferError("an array without data has no buffer")
+        return self._fuse_refuse_conversion()
+
+    def to_numpy(self, *args: Any, **kwargs: Any) -> Any:
+        return ak.to_numpy(self, *args, **kwargs)
+
+    _histogram_module_ = histograms.Flattened  # for fill_flattened of hist
     __str__ = __repr__ = show = _repr_mimebundle_ = _refuses("an array is printed")
     to_list = tolist = __bytes__ = _refuses("an array is converted to Python objects")
     __reduce_ex__ = __setstate__ = _refuses("an array is pickled")
@@ -350,9 +370,15 @@ class Value:
         raise self._fuse_needed("the value of a number")
 
     __float__ = __int__ = __index__ = __complex__ = __hash__ = __str__ = __repr__ = __format__ = _fuse_refuse
-    __round__ = __trunc__ = __floor__ = __ceil__ = __array__ = __len__ = __iter__ = __getitem__ = _fuse_refuse
+    __round__ = __trunc__ = __floor__ = __ceil__ = __len__ = __iter__ = __getitem__ = _fuse_refuse
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        found = histograms.recorded_fill(self)
+        return self._fuse_refuse() if found is None else found
 
     def __getattr__(self, name: str) -> Any:
+        if histograms.is_converted():  # NumPy looks for other ways to convert an object
+            raise AttributeError(name)
         raise self._fuse_needed(f"the attribute {name} of a number")
 
 
@@ -434,10 +460,11 @@ class Recording:
         self.graph = graph
         self.result = result  # with nodes where the function's results are arrays or numbers
         self.assignments = graph.assignments
+        self.histograms = graph.histograms
 
     @property
     def outputs(self) -> list[Node]:
-        found: list[Node] = []
+        found: list[Node] = self.histograms.nodes
 
         def over(x: Any) -> None:
             if isinstance(x, Node):
@@ -485,6 +512,7 @@ def record(graph: Graph, function: Any, args: tuple, kwargs: dict, guards: Guard
         result = _result(result, graph, guards.containers, dict(before.containers))
     finally:
         graph.closed = True
+        graph.histograms.close()
     if graph.failure is not None or graph.needed:  # the function has caught the exception
         raise NotRecorded(graph.failure)
     return Recording(graph, result)
@@ -507,6 +535,8 @@ def _result(x: Any, graph: Graph, existing: dict[int, Any], others: dict[int, An
         return {key: _result(y, graph, existing, others) for key, y in x.items()}
     if kind in _IMMUTABLE or (isinstance(x, np.generic | np.dtype | type) and not isinstance(x, np.void)):
         return x
+    if histograms.is_histogram(x):
+        return graph.histograms.template(x, graph)
     if isinstance(x, ak.Array | ak.Record | np.ndarray):
         raise graph.fail(f"an {kind.__name__} that is not an argument of the function")
     raise graph.fail(f"the function returns an object of type {kind.__name__}")
