@@ -190,13 +190,13 @@ FigureTable scaling_figures(Counts counts) {
   for (const Group& group : counts) {
     for (const Row& row : group.rows) longest = std::max(longest, width_of(name_of(row.rung)));
   }
-  return {{{"threads ", 8},
+  return {{{"threads", 7},
            {"time", 8},
            {counts[0].reads_only ? "of read" : "of copy", 11, 2},
            {"speedup", 8, 1},
            {"efficiency", 11, 4},
            {"", 10, 3, true}},
-          24,
+          25,
           longest};
 }
 

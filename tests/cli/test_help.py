@@ -257,7 +257,7 @@ def test_the_manual_page(upsweep):
     done = upsweep.run_other(["man", "-l", "--warnings", page], env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
     assert done.stderr == b"", done
     text = done.stdout.decode()
-    assert "-V, --version" in text and "--device cuda was requested, but" in text
+    assert "-V, --version" in text and "The GPU that --device cuda, or a rung" in text
     assert "upsweep bench [PROBLEM ...]" in text and "upsweep ladder [PROBLEM]\n" in text
     assert "--mpi FILE ...\n" in text and "--compare FILE FILE\n" in text and "--op VALUE\n" in text
     for command in COMMANDS:
