@@ -696,6 +696,7 @@ class RandomProgram {
         const Domain d = any_lists();
         const Domain made = twin_.pad(d, below(random_, 4));
         const Value index = twin_.source(made), x = value_over(d);
+        if (std::ranges::find(inputs_, d) != inputs_.end()) add(twin_.numbers(index, d));
         const Value is_there = twin_.map(Op::greater_equal, {index, twin_.constant(Scalar(0))});
         const Value none = twin_.constant(Scalar::of(twin_.builder.type(x), std::int64_t{1}));
         add(made);
@@ -723,7 +724,9 @@ class RandomProgram {
         add(twin_.counts(d));
         const Domain outer = *twin_.builder.parent(d);
         if (twin_.count(outer) < 10'000) add(twin_.regular(outer, below(random_, 3)));
-        return;
+        const Domain input = inputs_[static_cast<std::size_t>(below(random_, static_cast<int>(inputs_.size())))];
+        add(twin_.numbers(twin_.source(twin_.filter(input, mask_over(input))), input));
+        return add(twin_.numbers(twin_.positions(input), input));
       }
       default: {
         const Domain d = *twin_.builder.domain(any_value());

@@ -420,6 +420,9 @@ class Builder {
   [[nodiscard]] Value search(int column, Value x, bool right);
   /// Returns for each element its own position.
   [[nodiscard]] Value positions(Domain domain);
+  /// Returns the numbers of elements of `domain` at positions `index`, counted from the beginning of its columns, int64
+  /// over the domain of `index`. `domain` is events, list or regular. The number of a negative position is -1.
+  [[nodiscard]] Value numbers(Value index, Domain domain);
   /// Returns for each element the position of its parent.
   [[nodiscard]] Value parents(Domain lists);
   /// Returns for each list the position of its first element, over the parent.

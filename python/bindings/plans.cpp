@@ -245,6 +245,8 @@ void define_values(nb::class_<Builder>& builder) {
                       int domain) { return handle_of(self.fill(value_of(scalar), domain_of(domain))); })
       .def("take", [](Builder& self, int x, int index) { return handle_of(self.take(value_of(x), value_of(index))); })
       .def("positions", [](Builder& self, int domain) { return handle_of(self.positions(domain_of(domain))); })
+      .def("numbers", [](Builder& self, int index,
+                         int domain) { return handle_of(self.numbers(value_of(index), domain_of(domain))); })
       .def("parents", [](Builder& self, int lists) { return handle_of(self.parents(domain_of(lists))); })
       .def("starts", [](Builder& self, int lists) { return handle_of(self.starts(domain_of(lists))); })
       .def("counts", [](Builder& self, int lists) { return handle_of(self.counts(domain_of(lists))); })

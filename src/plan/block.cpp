@@ -167,8 +167,10 @@ class Attempt {
       in[k] = at<std::byte>(step.in[k]) + begin * step.in_stride[k];
     }
     if (step.length_of >= 0) {
-      in[2] = step.kernel < kLookup ? &w_.lengths[index(step.length_of)]
-                                    : &column_of(code_.slots[index(step.length_of)].index).length;
+      in[2] = step.kernel < kLookup     ? &w_.lengths[index(step.length_of)]
+              : step.kernel != kNumbers ? &column_of(code_.slots[index(step.length_of)].index).length
+              : step.length_of > 0      ? &w_.begins[index(step.length_of - 1)]
+                                        : &begin_;
     }
     std::byte* const out = at<std::byte>(step.out) + begin * step.out_stride;
     if (step.kernel >= kCalls) return call_loop(code_, step, out, in, count);

@@ -78,7 +78,9 @@ struct Step {
   std::int32_t in[4] = {-1, -1, -1, -1};
   std::uint8_t out_stride = 0;  ///< bytes per element by which the tile advances; 0: the tile is at the beginning
   std::uint8_t in_stride[4] = {0, 0, 0, 0};
-  std::int32_t length_of = -1;  ///< operand 2 is the length of this domain, or of this table's column
+  /// Operand 2 is the length of this domain, or of this table's column. Of kNumbers it is the first element of the
+  /// input with this index, where 0 is the events.
+  std::int32_t length_of = -1;
 };
 
 /// A domain whose elements are input: the blocks of a column over it are known before a block is run.

@@ -177,6 +177,7 @@ class Compiler {
           slot_[at(id)] = new_slot(Place::column, n.type, static_cast<std::int32_t>(n.payload));
           break;
         case Kind::offsets:
+        case Kind::numbers:
           input_of(n.of);
           break;
         case Kind::constant:
@@ -347,6 +348,9 @@ class Compiler {
         return (n.of != 0 ? kSearchRight : kSearchLeft) + static_cast<int>(node(n.args[0]).type);
       case Kind::positions:
         return kPositions;
+      case Kind::numbers:
+        made.length_of = 1 + input_of(n.of);
+        return kNumbers;
       case Kind::counts:
         return kCounts;
       default:

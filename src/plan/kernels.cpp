@@ -453,6 +453,13 @@ void positions(void* to, const void* const* /*in*/, I64 n, I64 first) {
   for (I32 i = 0; i < static_cast<I32>(n); ++i) out[i] = begin + i;
 }
 
+void numbers(void* to, const void* const* in, I64 n, I64 /*first*/) {
+  const I32* __restrict places = static_cast<const I32*>(in[0]);
+  const I64 begin = *static_cast<const I64*>(in[2]);
+  I64* __restrict out = static_cast<I64*>(to);
+  for (I64 i = 0; i < n; ++i) out[i] = places[i] < 0 ? -1 : begin + places[i];
+}
+
 /// The number of elements of an ascending table that precede x; NaN is the maximum.
 template <class T, bool kRight>
 void search(void* to, const void* const* in, I64 n, I64 /*first*/) {
@@ -987,6 +994,7 @@ constexpr Kernels made() {
   add_size<std::uint64_t>(k, 3);
   k.element[kCounts] = counts;
   k.element[kPositions] = positions;
+  k.element[kNumbers] = numbers;
   k.filter = filter;
   k.parents = parents;
   k.input_offsets[0] = input_offsets<std::int32_t>;

@@ -293,8 +293,7 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
     Results, their types and errors are Awkward's. Calls that cannot be fused are executed by Awkward. If the function depends on
     data in another way (a length, a loop over an array, a condition), it runs as it is. `explain()` says what was fused.
 
-    Results do not share memory with the arguments, where Awkward's may. Two kinds of results share memory as Awkward's do:
-    arguments that the function returns, and results of calls that Awkward executes. Results may share memory with each other.
+    Results may share memory with the arguments and with each other, as in Awkward.
 
     Args:
         function: a function of Awkward Arrays

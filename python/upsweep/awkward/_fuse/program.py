@@ -47,10 +47,6 @@ def replaced(x: Any, value: Any) -> Any:
     return x
 
 
-# Calls that cost Awkward nothing, or that a plan would only copy.
-_VIEWS = {ak.with_name, ak.with_parameter, ak.without_parameters, ak.without_field, ak.flatten, ak.unzip, ak.to_packed, ak.num}
-
-
 # Calls of one array that raise no error that depends on data.
 _SAFE = words(
     """
@@ -85,7 +81,6 @@ class Stage:
         self.shapes: dict[Node, layouts.Shape] = {}  # what the plan computes
         self.calls: list[Node] = []  # what Awkward executes
         self.has_checks = False  # of unused calls
-        self._arithmetic: dict[Node, bool] = {}
         # The types of the recording hold only if Awkward's results have the recorded classes. Some depend on data.
         self.refused = next((node.name for node, x in there.items() if _differs(node, x)), None)
         self._lower(order, there)
@@ -103,10 +98,12 @@ class Stage:
         for x in arrays.values():
             buffers.add(x)
         self.events = _events(buffers.lengths)
-        low = self.low = Lowering(self.program.new_builder(), buffers.aliases, self.program.exact)
+        self.inputs = list(arrays)
+        given = [x._layout for x in arrays.values()]
+        low = self.low = Lowering(self.program.new_builder(), buffers.aliases, self.program.exact, given)
         start = 0
-        for i, (node, x) in enumerate(arrays.items()):
-            made, start = low.input(x._layout, start)
+        for i, node in enumerate(arrays):
+            made, start = low.input(i, start)
             alike = buffers.lengths[i] == buffers.lengths[self.events]
             self.lowered[node] = made if alike else Foreign("an array of another length", low.events)
         for node in order:
@@ -150,7 +147,7 @@ class Stage:
         todo = list(wanted)
         while todo:
             node = todo.pop()
-            if node.meta is None or not self._is_arithmetic(node, there):
+            if node.meta is None:
                 by_awkward.append(node)
                 continue
             try:
@@ -162,7 +159,9 @@ class Stage:
                     if x in self.lowered and x not in there and x not in wanted:
                         wanted[x] = None
                         todo.append(x)
-        if self.shapes or self.has_checks:
+        low = self.low
+        low.layouts = []  # of this call
+        if low.outputs or self.has_checks or (self.shapes and low.messages):
             self.plan = self.low.builder.compile()
             self.columns = list(self.plan.columns())
         needed: set[Node] = set()
@@ -174,32 +173,27 @@ class Stage:
                 todo += nodes_in((node.args, node.kwargs))
         self.calls = sorted(needed, key=lambda node: node.position)
 
-    def _is_arithmetic(self, node: Node, there: dict[Node, Any]) -> bool:
-        """Whether a node needs more than views and copies, so that a plan is faster than Awkward."""
-        if node in there:
-            return False
-        if node not in self._arithmetic:
-            is_view = node.kind in ("field", "part") or node.function in _VIEWS
-            below = nodes_in((node.args, node.kwargs))
-            self._arithmetic[node] = not is_view or any(self._is_arithmetic(x, there) for x in below)
-        return self._arithmetic[node]
-
     def run(self, there: dict[Node, Any], buffers: layouts.Buffers, threads: int | None) -> None:
         """Adds what this stage computes to `there`. `buffers` are those of the arrays in `there`."""
         if self.refused is not None:
             raise Rerun(f"{self.refused}: the class of the layout depends on data")
+        made: Any = []
+        events = buffers.lengths[self.events] if buffers.lengths else 0
         if self.plan is not None:
             columns: list[Any] = [None] * len(buffers.columns)
             for i in self.columns:
-                columns[i] = _array(buffers.columns[i])
+                columns[i] = layouts.array_of(buffers.columns[i])
             if self.low.needs_offsets_from_0 and any(_begins_late(columns[i]) for i in self.low.offsets):
                 raise Rerun("a subscript of lists of lists whose offsets do not begin at 0")
             parameters = [(_parameter(there[node], dtype), dtype) for node, dtype in self.low.parameters]
-            made = self.plan.run(columns, parameters, buffers.lengths[self.events], threads)
+            made = self.plan.run(columns, parameters, events, threads)
             if isinstance(made, tuple):
                 raise Rerun(self.low.messages[made[0]])
+        if self.shapes:
+            inputs = [there[node]._layout for node in self.inputs]
+            results = layouts.Made(self.low, inputs, buffers.columns, events, made)
             for node, shape in self.shapes.items():
-                there[node] = shape.array(made)
+                there[node] = shape.array(results)
         for node in self.calls:
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
             with np.errstate(**self.program.errors.get(node, {})):
@@ -221,14 +215,6 @@ def _events(lengths: list[int]) -> int:
 
 def _is_number(node: Node, there: dict[Node, Any]) -> bool:
     return node in there and not isinstance(there[node], ak.Array | tuple | list)
-
-
-def _array(column: Any) -> np.ndarray:
-    if isinstance(column, layouts.Once):
-        column = column()
-    if type(column) is not np.ndarray:
-        column = np.asarray(column.materialize())
-    return np.ascontiguousarray(column)
 
 
 def _parameter(number: Any, dtype: str) -> Any:
