@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/fuse_functions.py: times small functions in Awkward Array: without upsweep, with its kernels, and as fused functions.
+# bench/fuse_functions.py: times small functions in Awkward Array: without upsweep, with its kernels, and fused.
 """Times functions of one or a few calls at several numbers of events, in turn:
 
 - `awkward`: without upsweep

@@ -802,8 +802,25 @@ void test_random_program(std::uint64_t seed) {
   for (const int threads : {1, 2, 3, 8}) {
     const Isa isa = supported_isas()[static_cast<std::size_t>(seed + static_cast<std::uint64_t>(threads)) %
                                      supported_isas().size()];
-    program.expect(plan, plan.run(par.with_threads(threads).with_isa(isa), twin.columns, twin.parameters, twin.events),
-                   what);
+    const Policy policy = par.with_threads(threads).with_isa(isa);
+    program.expect(plan, plan.run(policy, twin.columns, twin.parameters, twin.events), what);
+    // Outputs of known sizes in the caller's memory, where copy() leaves them.
+    const std::vector<std::int64_t> sizes = plan.sizes(twin.columns, twin.events);
+    std::vector<std::vector<std::uint64_t>> memory;
+    std::vector<void*> to;
+    for (const std::int64_t size : sizes) {
+      memory.emplace_back(static_cast<std::size_t>(std::max<std::int64_t>(size, 1)));
+      to.push_back(size < 0 ? nullptr : memory.back().data());
+    }
+    const Result given = plan.run(policy, twin.columns, twin.parameters, twin.events, {}, {}, to);
+    program.expect(plan, given, what + ", in given memory");
+    for (std::size_t o = 0; o < sizes.size(); ++o) {
+      if (sizes[o] < 0) continue;
+      EXPECT_EQ(given.size(static_cast<int>(o)), sizes[o]) << what;
+      const std::vector<std::uint64_t> before = memory[o];
+      given.copy(static_cast<int>(o), to[o]);
+      EXPECT_EQ(memory[o], before) << what;
+    }
     if (testing::Test::HasFailure()) {
       ADD_FAILURE() << what << ", threads " << threads << "\n" << twin.builder.to_text() << "\n" << plan.to_text();
       return;

@@ -22,17 +22,6 @@ namespace {
 /// succeeds.
 constexpr int kSuccesses = 4;
 
-std::int64_t offset_at(const Column& column, ElementType type, std::int64_t i) {
-  switch (type) {
-    case ElementType::int32:
-      return static_cast<const std::int32_t*>(column.data)[i];
-    case ElementType::uint32:
-      return static_cast<const std::uint32_t*>(column.data)[i];
-    default:
-      return static_cast<const std::int64_t*>(column.data)[i];
-  }
-}
-
 int kernel_of_offsets(ElementType type) { return type == ElementType::int32 ? 0 : type == ElementType::uint32 ? 1 : 2; }
 
 class Attempt {
@@ -306,11 +295,9 @@ class Attempt {
         argsort(in.type, at<std::byte>(in.in[0]), at<std::int32_t>(in.in[1]), n, in.flag, out, scratch);
         break;
       }
-      case Action::output: {
-        const std::size_t bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(size_of(in.type));
-        if (bytes > 0) std::memcpy(w_.outputs[index(in.member)].append(bytes), at<std::byte>(in.in[0]), bytes);
+      case Action::output:
+        output(in, n);
         break;
-      }
       case Action::output_offsets:
         output_offsets(in, n);
         break;
@@ -407,6 +394,21 @@ class Attempt {
       if (bytes > 0) std::memcpy(out, at<std::byte>(code_.operands[index(i)]), bytes);
       out += bytes;
     }
+  }
+
+  void output(const Instruction& in, std::int64_t n) {
+    const std::int64_t size = size_of(in.type);
+    const auto bytes = static_cast<std::size_t>(n * size);
+    if (bytes == 0) return;
+    const Destination& given = context_.given[index(in.member)];
+    if (given.data == nullptr) {
+      std::memcpy(w_.outputs[index(in.member)].append(bytes), at<std::byte>(in.in[0]), bytes);
+      return;
+    }
+    const std::int64_t begin = bounds(code_.outputs[index(in.member)].input - 1).first;
+    // Outside if the offsets of another block descend. The run fails there.
+    if (begin < given.extent.first || n > given.extent.last - begin) return;
+    std::memcpy(given.data + (begin - given.extent.first) * size, at<std::byte>(in.in[0]), bytes);
   }
 
   void output_offsets(const Instruction& in, std::int64_t n) {

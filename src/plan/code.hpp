@@ -78,8 +78,8 @@ struct Step {
   std::int32_t in[4] = {-1, -1, -1, -1};
   std::uint8_t out_stride = 0;  ///< bytes per element by which the tile advances; 0: the tile is at the beginning
   std::uint8_t in_stride[4] = {0, 0, 0, 0};
-  /// Operand 2 is the length of this domain, or of this table's column. Of kNumbers it is the first element of the
-  /// input with this index, where 0 is the events.
+  /// Operand 2 is the length of this domain, or of this table's column. For kNumbers, this is an input, and
+  /// operand 2 is its first element: 0 is the events, otherwise 1 + the index.
   std::int32_t length_of = -1;
 };
 
@@ -109,6 +109,8 @@ struct ScalarSlot {
 struct OutputInfo {
   ElementType type;
   bool is_offsets;
+  /// The domain is the events (0) or an input (1 + its index); -1: the size is not known before a run.
+  std::int32_t input = -1;
 };
 
 /// A histogram, with the parameters of its kernels. Kernels count in *cells*: each axis has all the flow bins that its

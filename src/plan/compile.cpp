@@ -572,7 +572,11 @@ class Compiler {
       for (const Program::Check& check : program_.checks) code_->messages.push_back(check.message);
       for (const Id output : program_.outputs) {
         const bool is_offsets = node(output).kind == Kind::offsets;
-        code_->outputs.push_back({is_offsets ? ElementType::int64 : node(output).type, is_offsets});
+        OutputInfo made{is_offsets ? ElementType::int64 : node(output).type, is_offsets};
+        const Id over = program_.space(node(output).domain);
+        const bool is_over_events = program_.domain_at(over).kind == DomainKind::events;
+        if (!is_offsets && (is_over_events || input_of(over) >= 0)) made.input = 1 + input_of(over);
+        code_->outputs.push_back(made);
       }
     }
     for (std::size_t i = 0; i < program_.checks.size(); ++i) {

@@ -203,13 +203,44 @@ void Run::check_inputs(std::span<const Column> given, std::span<const Scalar> pa
   }
 }
 
+std::optional<Extent> extent_of(const Compiled& code, std::span<const Column> columns, std::int64_t events,
+                                std::int32_t input) {
+  if (input == 0) return Extent{0, events};
+  const InputDomain& of = code.inputs[static_cast<std::size_t>(input - 1)];
+  const std::optional<Extent> above = extent_of(code, columns, events, of.parent + 1);
+  if (!above) return std::nullopt;
+  Extent made;
+  if (of.column < 0) {
+    const bool overflows = __builtin_mul_overflow(above->first, of.size, &made.first) ||
+                           __builtin_mul_overflow(above->last, of.size, &made.last);
+    return overflows ? std::nullopt : std::optional(made);
+  }
+  if (above->first == above->last) return made;
+  if (static_cast<std::size_t>(of.column) >= columns.size()) return std::nullopt;
+  const Column& offsets = columns[static_cast<std::size_t>(of.column)];
+  if (above->first < 0 || above->last < above->first || offsets.length <= above->last || offsets.data == nullptr) {
+    return std::nullopt;
+  }
+  made = {offset_at(offsets, of.offsets, above->first), offset_at(offsets, of.offsets, above->last)};
+  if (made.first < 0 || made.last < made.first) return std::nullopt;
+  return made;
+}
+
 void Run::execute(const Policy& policy, std::span<const Column> given, std::span<const Scalar> parameters,
-                  std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on) {
+                  std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on,
+                  std::span<void* const> to) {
   check_inputs(given, parameters, events);
   columns.assign(given.begin(), given.end());
+  destinations.assign(code->outputs.size(), {});
+  for (std::size_t o = 0; o < std::min(to.size(), destinations.size()); ++o) {
+    if (to[o] == nullptr || code->outputs[o].input < 0) continue;
+    const auto extent = extent_of(*code, columns, events, code->outputs[o].input);
+    if (extent) destinations[o] = {static_cast<std::byte*>(to[o]), *extent};
+  }
   failure.reset();
   const ElementKernel* elements = element_kernels(policy.isa);
-  const RunContext context{*code, kernels(policy.isa), elements, columns.data(), limits.worker_bytes};
+  const RunContext context{*code,          kernels(policy.isa), elements,
+                           columns.data(), destinations.data(), limits.worker_bytes};
   const std::int64_t blocks = (events + kBlockEvents - 1) / kBlockEvents;
   const std::int64_t work = blocks * (code->node_instructions + 1);
   const int wanted = cpu::workers_for(work, kInstructionsPerWorker, policy.threads);
@@ -293,6 +324,8 @@ void Run::sum_sizes() {
   for (std::size_t i = 0; i < pieces.size(); ++i) sizes[i % count] += static_cast<std::int64_t>(pieces[i].bytes);
   for (std::size_t o = 0; o < count; ++o) {
     sizes[o] /= size_of(code->outputs[o].type);
+    if (destinations[o].data != nullptr && !failure)
+      sizes[o] = destinations[o].extent.last - destinations[o].extent.first;
     if (code->outputs[o].is_offsets && !failure) ++sizes[o];
   }
 }
@@ -301,6 +334,11 @@ void Run::copy(int output, void* to) const {
   const auto o = static_cast<std::size_t>(output);
   const std::size_t count = code->outputs.size();
   if (sizes[o] == 0) return;
+  if (destinations[o].data != nullptr) {
+    if (destinations[o].data != to)
+      std::memcpy(to, destinations[o].data, static_cast<std::size_t>(sizes[o] * size_of(code->outputs[o].type)));
+    return;
+  }
   const bool is_offsets = code->outputs[o].is_offsets;
   auto* out = static_cast<std::byte*>(to);
   if (is_offsets) {
@@ -443,19 +481,31 @@ void Result::copy_sums(int histogram, WeightedBin* to) const {
 }
 
 Result Plan::run(const Policy& policy, std::span<const Column> columns, std::span<const Scalar> parameters,
-                 std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on) const {
+                 std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on,
+                 std::span<void* const> outputs) const {
   require_policy(policy);
   if (!policy.rung.empty()) throw Error(Code::unknown_rung, "plan: a plan has no rungs; leave `rung` empty");
   std::unique_ptr<detail::Run> run = code_->take_run();
   if (run == nullptr) run = std::make_unique<detail::Run>();
   run->code = code_;
   try {
-    run->execute(policy, columns, parameters, events, limits, go_on);
+    run->execute(policy, columns, parameters, events, limits, go_on, outputs);
   } catch (...) {
     give_back(std::move(run));
     throw;
   }
   return Result(std::move(run));
+}
+
+std::vector<std::int64_t> Plan::sizes(std::span<const Column> columns, std::int64_t events) const {
+  std::vector<std::int64_t> made;
+  made.reserve(code_->outputs.size());
+  for (const detail::OutputInfo& output : code_->outputs) {
+    std::optional<detail::Extent> extent;
+    if (output.input >= 0 && events >= 0) extent = detail::extent_of(*code_, columns, events, output.input);
+    made.push_back(extent ? extent->last - extent->first : -1);
+  }
+  return made;
 }
 
 std::span<const int> Plan::columns() const noexcept { return code_->used_columns; }

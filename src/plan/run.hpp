@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "plan/code.hpp"
@@ -25,6 +26,17 @@ inline constexpr std::int64_t kBlockElements = std::int64_t{1} << 17;
 inline constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 4096;
 /// Bytes of a tile. Not a power of two, so that tiles do not compete for the same sets of L1.
 inline constexpr std::size_t kTileBytes = (kTile + kSlack) * 8;
+
+inline std::int64_t offset_at(const Column& column, ElementType type, std::int64_t i) {
+  switch (type) {
+    case ElementType::int32:
+      return static_cast<const std::int32_t*>(column.data)[i];
+    case ElementType::uint32:
+      return static_cast<const std::uint32_t*>(column.data)[i];
+    default:
+      return static_cast<const std::int64_t*>(column.data)[i];
+  }
+}
 
 /// Thrown where a block needs more memory than is allowed.
 struct TooLarge {};
@@ -117,20 +129,37 @@ struct Piece {
   std::int64_t total = 0;  ///< of offsets: the last one
 };
 
+/// Elements of an input domain in the columns over it.
+struct Extent {
+  std::int64_t first = 0, last = 0;
+};
+/// Returns the extent of an input, numbered as OutputInfo::input; nothing if columns are missing or too short. The
+/// offsets between are not looked at.
+std::optional<Extent> extent_of(const Compiled& code, std::span<const Column> columns, std::int64_t events,
+                                std::int32_t input);
+
+/// The caller's memory for an output.
+struct Destination {
+  std::byte* data = nullptr;
+  Extent extent;
+};
+
 class Run {
  public:
   std::shared_ptr<const Compiled> code;  ///< null while the memory is kept
   std::vector<std::unique_ptr<Worker>> workers;
-  std::vector<Piece> pieces;        ///< of output o in block b: [b · outputs + o]
-  std::vector<std::int64_t> sizes;  ///< of outputs: elements
-  std::vector<Column> columns;      ///< by number
-  Buffer cells;                     ///< of the histograms: of each work unit, and afterwards in the first one of all
+  std::vector<Piece> pieces;              ///< of output o in block b: [b · outputs + o]
+  std::vector<std::int64_t> sizes;        ///< of outputs: elements
+  std::vector<Column> columns;            ///< by number
+  std::vector<Destination> destinations;  ///< of outputs
+  Buffer cells;  ///< of the histograms: of each work unit, and afterwards in the first one of all
   int threads = 1;
   std::optional<Failure> failure;
 
   /// Runs all blocks. Throws Error.
   void execute(const Policy& policy, std::span<const Column> given, std::span<const Scalar> parameters,
-               std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on);
+               std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on,
+               std::span<void* const> to);
   void copy(int output, void* to) const;
   /// Copies the bins of a histogram, of 8 bytes, with weights of 16.
   void copy_bins(int histogram, void* to) const;

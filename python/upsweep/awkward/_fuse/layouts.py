@@ -53,9 +53,10 @@ class Buffers:
     key, so that the plan's columns and a later call's buffers agree.
     """
 
-    __slots__ = ("aliases", "columns", "key", "lengths", "seen")
+    __slots__ = ("aliases", "columns", "is_plain", "key", "lengths", "seen")
 
     def __init__(self):
+        self.is_plain = False
         self.columns: list[Any] = []
         self.key: list[Any] = []
         self.lengths: list[int] = []  # of the outermost arrays
@@ -368,8 +369,46 @@ def classes(layout: Any) -> tuple:
     return kind, getattr(layout, "dtype", None)
 
 
+# Awkward's constructors check their arguments, which takes longer than a plan of a few events.
+
+_BACKEND = _NUMBERS(np.zeros(1)).backend
+_NPLIKE = _BACKEND.nplike
+
+
+def _numbers(data: np.ndarray, parameters: Any) -> Any:
+    made = object.__new__(_NUMBERS)
+    made._data, made._parameters, made._backend = data, parameters, _BACKEND
+    return made
+
+
+def _index(data: np.ndarray) -> ak.index.Index64:
+    """The data must be a contiguous array of int64."""
+    made = object.__new__(ak.index.Index64)
+    made._nplike, made._metadata, made._data = _NPLIKE, None, data
+    return made
+
+
+def _lists(offsets: np.ndarray, content: Any, parameters: Any) -> Any:
+    made = object.__new__(contents.ListOffsetArray)
+    made._offsets, made._content, made._parameters, made._backend = _index(offsets), content, parameters, _BACKEND
+    return made
+
+
+def _records(fields: list, names: Any, parameters: Any) -> Any:
+    made = object.__new__(contents.RecordArray)
+    made._contents, made._fields, made._length, made._length_generator = fields, names, fields[0].length, None
+    made._parameters, made._backend = parameters, _BACKEND
+    return made
+
+
+def _indexed(index: np.ndarray, content: Any, parameters: Any) -> Any:
+    made = object.__new__(contents.IndexedArray)
+    made._index, made._content, made._parameters, made._backend = _index(index), content, parameters, _BACKEND
+    return made
+
+
 class Made:
-    """What the results of one call are made of."""
+    """Outputs of one call: those of the plan, and the arguments with which results share memory."""
 
     __slots__ = ("buffers", "events", "inputs", "low", "outputs")
 
@@ -416,6 +455,8 @@ def _trimmed_to(layout: Any, first: int, last: int) -> Any:
 def _carried(layout: Any, index: np.ndarray, meta: Any) -> Any:
     """The elements of a layout with these numbers, as Awkward carries them. `meta` is the type of the result."""
     if type(meta) is contents.IndexedArray:
+        if type(layout) is contents.RecordArray:
+            return _indexed(index, layout, meta._parameters)
         return contents.IndexedArray.simplified(ak.index.Index64(index), layout, parameters=meta._parameters)
     return layout._carry(ak.index.Index64(index), allow_lazy=True)
 
@@ -423,6 +464,14 @@ def _carried(layout: Any, index: np.ndarray, meta: Any) -> Any:
 def _chosen(layout: Any, index: np.ndarray, parameters: Any) -> Any:
     """The elements with these numbers, which are missing where the number is -1."""
     return contents.IndexedOptionArray.simplified(ak.index.Index64(index), layout, parameters=parameters)
+
+
+def _in_turn(columns: list[np.ndarray]) -> np.ndarray:
+    """The first elements of all columns, the second ones, …"""
+    made = np.empty((len(columns[0]), len(columns)), columns[0].dtype)
+    for i, column in enumerate(columns):
+        made[:, i] = column
+    return made.reshape(-1)
 
 
 _NOTHING = np.empty(0, np.int64)
@@ -475,7 +524,7 @@ class Shape:
             return lambda out: contents.NumpyArray(made(out).to_backend_array(), parameters=parameters)
         if kind is Column:
             number = low.output(array.value, array.domain)
-            return lambda out: contents.NumpyArray(out.outputs[number], parameters=parameters)
+            return lambda out: _numbers(out.outputs[number], parameters)
         if kind is Record:
             if not array.fields:
                 raise Unsupported("records without fields")
@@ -483,8 +532,7 @@ class Shape:
             fields = layout._fields
 
             def record(out: list) -> Any:
-                made = [each(out) for each in of_fields]
-                return contents.RecordArray(made, fields, length=made[0].length, parameters=parameters)
+                return _records([each(out) for each in of_fields], fields, parameters)
 
             return record
         if kind is Lists:
@@ -494,7 +542,7 @@ class Shape:
             offsets = self.offsets(low, array.lists)
             if type(layout) is contents.ListArray:
                 return lambda out: list_array(offsets(out), content(out), parameters)
-            return lambda out: contents.ListOffsetArray(ak.index.Index64(offsets(out)), content(out), parameters=parameters)
+            return lambda out: _lists(offsets(out), content(out), parameters)
         if kind is Single:
             content = self.of(low, array.content, layout._content)
 
@@ -506,16 +554,41 @@ class Shape:
                 return contents.ListOffsetArray(offsets, made, parameters=parameters)
 
             return single
+        if kind is Fixed:
+            return self.fixed(low, array.contents, layout)
         raise Unsupported(f"a result of {kind.__name__}")
+
+    def fixed(self, low: Any, each: list, layout: Any) -> Any:
+        """As of(), of lists of a fixed length, of which the plan computes one element after the other."""
+        size, parameters, of_content = len(each), layout._parameters, layout._content._parameters
+        if all(type(x) is Column for x in each):
+            columns = [low.output(x.value, x.domain) for x in each]
+
+            def of_numbers(out: list) -> Any:
+                content = _numbers(_in_turn([out.outputs[i] for i in columns]), of_content)
+                return contents.RegularArray(content, size, len(out.outputs[columns[0]]), parameters=parameters)
+
+            return of_numbers
+        chosen = [self.choice(low, x, layout._content) if type(x) is Option else None for x in each]
+        if None in chosen or len({id(find) for find, _ in chosen}) > 1:
+            raise Unsupported("a result of lists of a fixed length")
+        find, indices = chosen[0][0], [number for _, number in chosen]
+
+        def of_choices(out: list) -> Any:
+            content = _chosen(find(out.inputs), _in_turn([out.outputs[i] for i in indices]), of_content)
+            return contents.RegularArray(content, size, len(out.outputs[indices[0]]), parameters=parameters)
+
+        return of_choices
 
     def offsets(self, low: Any, lists: int) -> Any:
         if lists in low.input_offsets:
+            low.shares = True
             return lambda out: out.offsets(lists)
         number = low.output_offsets(lists)
         return lambda out: out.outputs[number]
 
     def shared(self, low: Any, array: Any, layout: Any) -> Any:
-        """As of(), of elements of an argument. None if Awkward's layout is another one."""
+        """As of(), of elements of an argument. Returns None if Awkward's layout is another one."""
         if isinstance(array, Record | Lists):
             origin = array.origin
         elif type(array) is Column and array.value.handle in low.columns and array.value.domain == array.domain:
@@ -524,6 +597,7 @@ class Shape:
             return None
         if origin is None:
             return None
+        low.shares = True
         find, domain = origin.layout, origin.domain
         if origin.index is None:
             if not _alike(find(low.layouts), layout):
@@ -536,6 +610,16 @@ class Shape:
 
     def chosen(self, low: Any, array: Any, layout: Any) -> Any:
         """As shared(), of elements that may be missing."""
+        found = self.choice(low, array, layout)
+        if found is None:
+            return None
+        (find, number), parameters = found, layout._parameters
+        return lambda out: _chosen(find(out.inputs), out.outputs[number], parameters)
+
+    def choice(self, low: Any, array: Any, layout: Any) -> tuple[Any, int] | None:
+        """The argument's layout as in Origin, and the output of the index; None if Awkward's layout is another one."""
+        if type(layout) is not contents.IndexedOptionArray:
+            return None
         content = array.content
         origin = None
         if isinstance(content, Record):
@@ -548,9 +632,9 @@ class Shape:
         find, domain, parameters = origin.layout, origin.domain, layout._parameters
         if not _alike(_chosen(find(low.layouts), _NOTHING, parameters), layout):
             return None
+        low.shares = True
         there = low.everywhere(array.valid, array.domain)
-        number = low.output_numbers(low.map("where", there, origin.index, low.constant(-1, "int32")), domain)
-        return lambda out: _chosen(find(out.inputs), out.outputs[number], parameters)
+        return find, low.output_numbers(low.map("where", there, origin.index, low.constant(-1, "int32")), domain)
 
     def option(self, low: Any, array: Any, layout: Any) -> Any:
         """As of(), of missing values. The classes of layouts are Awkward's, because its functions differ by class."""
@@ -562,7 +646,7 @@ class Shape:
         if kind is contents.BitMaskedArray:  # Awkward's type tracer does not notice where it becomes a ByteMaskedArray
             raise Unsupported("a layout of class BitMaskedArray")
         is_indexed = kind is contents.IndexedOptionArray
-        chosen = self.chosen(low, array, layout) if is_indexed else None
+        chosen = self.chosen(low, array, layout)
         if chosen is not None:
             return chosen
         if has_lists(array.content) and array.hides != ("nothing" if is_indexed else "content"):

@@ -44,6 +44,7 @@ class Lowering:
         self.parameter_of: dict[tuple, int] = {}
         self.messages: list[str] = []  # of checks
         self.outputs: dict[tuple, int] = {}
+        self.shares = False  # whether results share memory with arguments
         self.columns: dict[int, Any] = {}  # columns of the arguments by their handles: as Origin.layout
         self.input_offsets: dict[int, tuple[int, int]] = {}  # lists of the arguments: the buffer of offsets, the parent
 

@@ -17,6 +17,7 @@ from upsweep.awkward._fuse import calls, layouts
 from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Rerun, Scalar, Unsupported
 from upsweep.awkward._fuse.instructions import words
 from upsweep.awkward._fuse.lowering import Lowering, fits
+from upsweep.awkward._fuse.matching import Found
 from upsweep.awkward._fuse.recorder import REMOVED, Argument, Existing, Node, Recording
 
 
@@ -90,6 +91,10 @@ class Stage:
         assert done or self.checked > checked or not order, "a stage without progress"
         self.is_last = all(node in done for node in program.outputs if node in order) and self.checked.issuperset(
             program.unused
+        )
+        # Whether a call needs nothing but this stage, if it is the first one.
+        self.is_whole = bool(self.is_last and self.shapes and not self.calls and not program.numbers) and not (
+            program.recording.assignments
         )
 
     def _lower(self, order: list[Node], there: dict[Node, Any]) -> None:
@@ -173,24 +178,25 @@ class Stage:
                 todo += nodes_in((node.args, node.kwargs))
         self.calls = sorted(needed, key=lambda node: node.position)
 
-    def run(self, there: dict[Node, Any], buffers: layouts.Buffers, threads: int | None) -> None:
+    def run(self, there: dict[Node, Any], buffers: layouts.Buffers | Found, threads: int | None) -> None:
         """Adds what this stage computes to `there`. `buffers` are those of the arrays in `there`."""
         if self.refused is not None:
             raise Rerun(f"{self.refused}: the class of the layout depends on data")
         made: Any = []
         events = buffers.lengths[self.events] if buffers.lengths else 0
         if self.plan is not None:
-            columns: list[Any] = [None] * len(buffers.columns)
-            for i in self.columns:
-                columns[i] = layouts.array_of(buffers.columns[i])
-            if self.low.needs_offsets_from_0 and any(_begins_late(columns[i]) for i in self.low.offsets):
+            columns = buffers.columns
+            if not buffers.is_plain:
+                for i in self.columns:
+                    columns[i] = layouts.array_of(columns[i])
+            if self.low.needs_offsets_from_0 and any(_begins_late(columns[i]) for i in self.columns if i in self.low.offsets):
                 raise Rerun("a subscript of lists of lists whose offsets do not begin at 0")
             parameters = [(_parameter(there[node], dtype), dtype) for node, dtype in self.low.parameters]
             made = self.plan.run(columns, parameters, events, threads)
             if isinstance(made, tuple):
                 raise Rerun(self.low.messages[made[0]])
         if self.shapes:
-            inputs = [there[node]._layout for node in self.inputs]
+            inputs = [there[node]._layout for node in self.inputs] if self.low.shares else []
             results = layouts.Made(self.low, inputs, buffers.columns, events, made)
             for node, shape in self.shapes.items():
                 there[node] = shape.array(results)
@@ -200,8 +206,30 @@ class Stage:
                 there[node] = node.function(*args, **kwargs)
 
 
-def _begins_late(offsets: np.ndarray | None) -> bool:
-    return offsets is not None and len(offsets) > 0 and offsets[0] != 0
+def _assembler(x: Any) -> Any:
+    """A function of (results by nodes, arguments) that makes the tree of the function's result."""
+    if isinstance(x, Node):
+        return lambda there, values: there[x]
+    if isinstance(x, Argument):
+        return lambda there, values: values[x.place]
+    if isinstance(x, Existing):
+        return lambda there, values: x.container
+    if isinstance(x, dict):
+        parts = {name: _assembler(y) for name, y in x.items()}
+        return lambda there, values: {name: part(there, values) for name, part in parts.items()}
+    if isinstance(x, list | tuple):
+        kind, each = type(x), [_assembler(y) for y in x]
+        return lambda there, values: kind([part(there, values) for part in each])
+    return lambda there, values: x
+
+
+def _pattern(lengths: list[int]) -> tuple[int, ...]:
+    """Which arrays are of the same length."""
+    return tuple(map(lengths.index, lengths))
+
+
+def _begins_late(offsets: np.ndarray) -> bool:
+    return len(offsets) > 0 and offsets[0] != 0
 
 
 def _differs(node: Node, x: Any) -> bool:
@@ -231,6 +259,7 @@ class Program:
         self.new_builder = new_builder
         self.exact = exact
         self.outputs = recording.outputs
+        self.result = _assembler(recording.result)
         self.stages: dict[tuple, Stage] = {}
         self.refused: str | None = None  # why the function runs in Awkward from now on
         self.arguments = [(node, node.args[0]) for node in recording.graph.nodes if node.kind in ("input", "number")]
@@ -254,34 +283,40 @@ class Program:
                 todo += nodes_in((node.args, node.kwargs))
         return sorted(found, key=lambda node: node.position)
 
-    def run(self, values: list[Any], buffers: layouts.Buffers, threads: int | None) -> Any:
-        """The function's result. `values` are the arguments, `buffers` those of the arrays among them."""
-        there, _ = self.computed(values, buffers, threads)
+    def run(self, found: Found, threads: int | None) -> Any:
+        """The function's result for the arguments that were found."""
+        values = found.values
+        stage = self.stages.get(_pattern(found.lengths))
+        if stage is not None and stage.is_whole:
+            there = {node: values[place] for node, place in self.arguments}
+            stage.run(there, found, threads)
+            return self.result(there, values)
+        there, _ = self.computed(found, threads)
         for place, where, what in self.recording.assignments:
             if what is REMOVED:
                 del values[place][where]
             else:
                 values[place][where] = replaced(what, there.__getitem__)
-        return self._result(there, values)
+        return self.result(there, values)
 
-    def computed(self, values: list[Any], buffers: layouts.Buffers, threads: int | None) -> tuple[dict[Node, Any], list[Stage]]:
+    def computed(self, found: Found, threads: int | None) -> tuple[dict[Node, Any], list[Stage]]:
         """Returns the arrays that the result consists of, by nodes, and the stages that have computed them."""
-        there = {node: values[place] for node, place in self.arguments}
+        there = {node: found.values[place] for node, place in self.arguments}
         for node in self.numbers:
             there[node] = made = node.function(*replaced(list(node.args), there.__getitem__))
             if type(made) is not type(node.meta):
                 raise Rerun("an operation of numbers has a result of another type")
             if type(made) is int and not fits(made, "int64"):
                 raise Rerun("an integer beyond int64")
-        lengths = buffers.lengths
-        key = tuple(map(lengths.index, lengths))
+        key = _pattern(found.lengths)
         stage = self.stages.get(key)
         if stage is None:
             stage = self._stage(self.stages, key, self.missing(there), there, set())
         if not stage.shapes and stage.is_last:
             raise Rerun("no call for which a plan is faster than Awkward")
         stages = [stage]
-        stage.run(there, buffers, threads)
+        stage.run(there, found, threads)
+        buffers: Any = None
         while not stage.is_last:
             stage, buffers = self._following(stage, there)
             stages.append(stage)
@@ -299,8 +334,7 @@ class Program:
             kinds.append((node.position, type(x)))
             if isinstance(x, ak.Array):
                 buffers.add(x)
-        lengths = buffers.lengths
-        key = (tuple(kinds), tuple(buffers.key), tuple(map(lengths.index, lengths)))
+        key = (tuple(kinds), tuple(buffers.key), _pattern(buffers.lengths))
         found = stage.next.get(key)
         return found or self._stage(stage.next, key, missing, begin, stage.checked), buffers
 
@@ -309,17 +343,3 @@ class Program:
             if key not in stages:
                 stages[key] = Stage(self, missing, there, checked)
             return stages[key]
-
-    def _result(self, there: dict[Node, Any], values: list[Any]) -> Any:
-        def over(x: Any) -> Any:
-            if isinstance(x, Node):
-                return there[x]
-            if isinstance(x, Argument):
-                return values[x.place]
-            if isinstance(x, Existing):
-                return x.container
-            if isinstance(x, dict):
-                return {name: over(y) for name, y in x.items()}
-            return type(x)([over(y) for y in x]) if isinstance(x, list | tuple) else x
-
-        return over(self.recording.result)
