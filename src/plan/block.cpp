@@ -141,7 +141,13 @@ class Attempt {
     const std::int64_t n = length(in.domain);
     const Step *const first = code_.steps.data() + in.first, *const last = code_.steps.data() + in.last;
     for (const Step* step = first; step < last; ++step) {
-      if (step->out_stride != 0) make_any(step->out, n);
+      if (step->out_stride == 0) continue;
+      std::byte* const given = step->output < 0 ? nullptr : given_memory(step->output, n);
+      if (given != nullptr) {
+        w_.slots[index(step->out)] = given;  // element-wise kernels write n elements exactly
+      } else {
+        make_any(step->out, n);
+      }
     }
     for (std::int64_t begin = 0; begin < n; begin += kTile) {
       const std::int64_t count = std::min<std::int64_t>(kTile, n - begin);
@@ -400,15 +406,24 @@ class Attempt {
     const std::int64_t size = size_of(in.type);
     const auto bytes = static_cast<std::size_t>(n * size);
     if (bytes == 0) return;
-    const Destination& given = context_.given[index(in.member)];
-    if (given.data == nullptr) {
-      std::memcpy(w_.outputs[index(in.member)].append(bytes), at<std::byte>(in.in[0]), bytes);
+    const std::byte* const from = at<std::byte>(in.in[0]);
+    if (context_.given[index(in.member)].data == nullptr) {
+      std::memcpy(w_.outputs[index(in.member)].append(bytes), from, bytes);
       return;
     }
-    const std::int64_t begin = bounds(code_.outputs[index(in.member)].input - 1).first;
-    // Outside if the offsets of another block descend. The run fails there.
-    if (begin < given.extent.first || n > given.extent.last - begin) return;
-    std::memcpy(given.data + (begin - given.extent.first) * size, at<std::byte>(in.in[0]), bytes);
+    std::byte* const given = given_memory(in.member, n);
+    if (given != nullptr && given != from) std::memcpy(given, from, bytes);
+  }
+
+  /// Returns the caller's memory for n elements of an output, or null if there is none.
+  [[nodiscard]] std::byte* given_memory(std::int32_t output, std::int64_t n) const {
+    const Destination& given = context_.given[index(output)];
+    if (given.data == nullptr) return nullptr;
+    const OutputInfo& info = code_.outputs[index(output)];
+    const std::int64_t begin = bounds(info.input - 1).first;
+    // These elements are outside if the offsets of another block descend. The run fails there.
+    if (begin < given.extent.first || n > given.extent.last - begin) return nullptr;
+    return given.data + (begin - given.extent.first) * size_of(info.type);
   }
 
   void output_offsets(const Instruction& in, std::int64_t n) {

@@ -78,6 +78,7 @@ struct Step {
   std::int32_t in[4] = {-1, -1, -1, -1};
   std::uint8_t out_stride = 0;  ///< bytes per element by which the tile advances; 0: the tile is at the beginning
   std::uint8_t in_stride[4] = {0, 0, 0, 0};
+  std::int32_t output = -1;  ///< the output that is nothing but this result, and that nothing else reads
   /// Operand 2 is the length of this domain, or of this table's column. For kNumbers, this is an input, and
   /// operand 2 is its first element: 0 is the events, otherwise 1 + the index.
   std::int32_t length_of = -1;

@@ -380,6 +380,7 @@ class Compiler {
       }
       Step s = step(id);
       s.out_stride = static_cast<std::uint8_t>(leaves ? size_of(node(id).type) : 0);
+      s.output = only_output(id);
       code_->steps.push_back(s);
       std::vector<std::int32_t> dead;
       for (const Operand& operand : operands(id)) {
@@ -394,6 +395,17 @@ class Compiler {
     }
     made.last = static_cast<std::int32_t>(code_->steps.size());
     code_->instructions.push_back(made);
+  }
+
+  /// Returns the output that is this node, if nothing else needs the node; otherwise -1.
+  [[nodiscard]] std::int32_t only_output(Id id) const {
+    if (!users_[at(id)].empty() || std::ranges::count(program_.outputs, id) != 1) return -1;
+    const bool is_checked = std::ranges::any_of(program_.checks, [&](const auto& check) { return check.mask == id; });
+    const bool is_binned = std::ranges::any_of(program_.histograms, [&](const auto& histogram) {
+      return histogram.weight == id || std::ranges::find(histogram.values, id) != histogram.values.end();
+    });
+    if (is_checked || is_binned) return -1;
+    return static_cast<std::int32_t>(std::ranges::find(program_.outputs, id) - program_.outputs.begin());
   }
 
   // ---- structure

@@ -2,6 +2,8 @@
 // plan/run.cpp: runs the blocks of a plan on the available threads, and copies the outputs together in order.
 #include "plan/run.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -53,6 +55,14 @@ const ElementKernel* element_kernels(Isa isa) {
   return (chosen == Isa::avx512 ? avx512 : chosen == Isa::avx2 ? avx2 : baseline).kernels;
 }
 
+/// Asks for huge pages, of which far fewer are allocated. The advice may be refused.
+void advise_huge_pages(void* memory, std::size_t bytes) {
+  constexpr std::uintptr_t kPage = std::uintptr_t{1} << 21;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kPage - 1) & ~(kPage - 1);
+  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) & ~(kPage - 1);
+  if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
 std::string column_text(int column) { return "column " + std::to_string(column); }
 
 void require_length(const Column& column, int number, std::int64_t needed, const char* per) {
@@ -66,9 +76,12 @@ void require_length(const Column& column, int number, std::int64_t needed, const
 std::byte* Bytes::append(std::size_t bytes) {
   if (size_ + bytes > capacity_) {
     const std::size_t capacity = std::max(size_ + bytes, 2 * capacity_);
-    std::unique_ptr<std::byte[]> memory(new std::byte[capacity]);
-    if (size_ > 0) std::memcpy(memory.get(), memory_.get(), size_);
-    memory_ = std::move(memory), capacity_ = capacity;
+    // realloc() of much memory moves pages, and does not copy them.
+    void* const memory = std::realloc(memory_.get(), capacity);
+    if (memory == nullptr) throw std::bad_alloc();
+    (void)memory_.release();
+    memory_.reset(static_cast<std::byte*>(memory)), capacity_ = capacity;
+    advise_huge_pages(memory, capacity);
   }
   size_ += bytes;
   return memory_.get() + size_ - bytes;
