@@ -6,9 +6,13 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
+#include <iterator>
 #include <limits>
+#include <memory>
 #include <random>
 #include <set>
+#include <span>
 #include <sstream>
 #include <thread>
 
@@ -994,6 +998,32 @@ TEST(PlanTest, BadOffsetsAreErrors) {
   expect(3000, Code::stop_before_start, 1023);
 }
 
+TEST(PlanTest, DescendingOffsetsDoNotWritePastGivenMemory) {
+  constexpr std::int64_t kEvents = 3000;
+  std::vector<std::int64_t> offsets(kEvents + 1);
+  for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<std::int64_t>(i);
+  offsets.back() = 5;
+  const std::vector<double> content(kEvents, 1.0);
+  Builder builder;
+  const Domain lists = builder.list(builder.events(), 0);
+  const Value x = builder.column(1, ElementType::float64, lists);
+  builder.output(builder.map(Op::add, {x, x}));
+  builder.output(builder.convert(builder.counts(lists), ElementType::float64));
+  builder.output(x);
+  const Plan plan = builder.compile();
+  const Column columns[] = {{offsets.data(), kEvents + 1}, {content.data(), kEvents}};
+  const std::int64_t sizes[] = {5, kEvents, 5};
+  ASSERT_TRUE(std::ranges::equal(plan.sizes(columns, kEvents), sizes));
+  std::vector<double> memory[] = {std::vector<double>(2 * kEvents, -1.0), std::vector<double>(kEvents),
+                                  std::vector<double>(2 * kEvents, -1.0)};
+  void* const to[] = {memory[0].data(), memory[1].data(), memory[2].data()};
+  EXPECT_EQ(refusal([&] { (void)plan.run(par, columns, {}, kEvents, {}, {}, to); }, Code::stop_before_start),
+            refusal([&] { (void)plan.run(columns, {}, kEvents); }, Code::stop_before_start));
+  for (const std::vector<double>& of : {memory[0], memory[2]}) {
+    EXPECT_TRUE(std::ranges::all_of(std::span(of).subspan(5), [](double number) { return number == -1.0; }));
+  }
+}
+
 TEST(PlanTest, ShortInputsAreErrors) {
   Builder builder;
   const Domain lists = builder.list(builder.events(), 2);
@@ -1053,6 +1083,36 @@ TEST(PlanTest, ARunCanBeEnded) {
 }
 
 // ------------------------------------------------------------------------------------------------------------ programs
+
+TEST(PlanTest, OutputsOfOneThreadAreReleased) {
+  constexpr std::int64_t kEvents = 500'000;
+  std::vector<double> numbers(kEvents), expected;
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i * 7919 % 1000);
+  std::ranges::copy_if(numbers, std::back_inserter(expected), [](double x) { return x > 300; });
+  Builder builder;
+  const Value x = builder.column(0, ElementType::float64, builder.events());
+  const Domain kept = builder.filter(builder.events(), builder.map(Op::greater, {x, builder.constant(Scalar(300.0))}));
+  builder.output(builder.take(x, builder.source(kept)));
+  builder.output(builder.map(Op::add, {x, x}));
+  const Plan plan = builder.compile();
+  const Column column{numbers.data(), kEvents};
+  const std::int64_t unknown_and_known[] = {-1, kEvents};
+  EXPECT_TRUE(std::ranges::equal(plan.sizes({&column, 1}, kEvents), unknown_and_known));
+  for (int run = 0; run < 2; ++run) {  // the second one has the memory of the first
+    Result result = plan.run(par.with_threads(1), {&column, 1}, {}, kEvents);
+    EXPECT_EQ(result.values<double>(0), expected);
+    const std::size_t size = static_cast<std::size_t>(result.size(0));
+    const std::unique_ptr<void, decltype(&std::free)> memory(result.release(0), &std::free);
+    ASSERT_NE(memory, nullptr);
+    EXPECT_TRUE(std::ranges::equal(std::span(static_cast<const double*>(memory.get()), size), expected));
+    EXPECT_EQ(result.size(0), 0);
+  }
+  Result of_two = plan.run(par.with_threads(2), {&column, 1}, {}, kEvents);
+  EXPECT_EQ(of_two.release(0), nullptr);
+  EXPECT_EQ(of_two.values<double>(0), expected);
+  Result of_few = plan.run(par.with_threads(1), {&column, 1}, {}, 1000);
+  EXPECT_EQ(of_few.release(0), nullptr);
+}
 
 TEST(PlanTest, EqualNodesAreOne) {
   Builder builder;

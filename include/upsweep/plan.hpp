@@ -306,6 +306,9 @@ class Result {
     copy(output, out.data());
     return out;
   }
+  /// Returns the memory of an output, which has size(output) elements, or null if it must be copied. That is an output of
+  /// much memory of a run on one thread. The output is then no longer there. The caller frees the memory by std::free().
+  [[nodiscard]] void* release(int output);
   /// Copies the bins of a histogram without weights, in C order: the product of Plan::shape(). Throws
   /// invalid_argument if a check has failed.
   void copy_counts(int histogram, std::int64_t* to) const;

@@ -183,16 +183,23 @@ nb::object run(const Plan& plan, const nb::list& columns, const nb::list& parame
   }
   std::optional<nb::gil_scoped_release> released;
   if (!keeps_lock) released.emplace();
-  const plan::Result result = plan.run(policy, inputs, numbers, events, {}, go_on, to);
+  plan::Result result = plan.run(policy, inputs, numbers, events, {}, go_on, to);
   released.reset();
   if (const std::optional<plan::Failure> failure = result.failure()) {
     return nb::make_tuple(failure->message, failure->event);
   }
   for (int i = 0; i < result.outputs(); ++i) {
-    if (sizes[static_cast<std::size_t>(i)] < 0) outputs[static_cast<std::size_t>(i)] = add_output(i, result.size(i));
+    const auto o = static_cast<std::size_t>(i);
+    if (sizes[o] >= 0) continue;
+    const std::int64_t size = result.size(i);
+    void* const memory = result.release(i);
+    outputs[o] = memory != nullptr ? array_in_memory(memory, size, kind_of(plan.type(i))) : add_output(i, size);
+    if (memory != nullptr) to[o] = nullptr;
   }
   if (!keeps_lock) released.emplace();
-  for (int i = 0; i < result.outputs(); ++i) result.copy(i, to[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < result.outputs(); ++i) {
+    if (to[static_cast<std::size_t>(i)] != nullptr) result.copy(i, to[static_cast<std::size_t>(i)]);
+  }
   released.reset();
   for (int i = 0; i < plan.histograms(); ++i) outputs.append(bins_of(plan, result, i));
   return outputs;

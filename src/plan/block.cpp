@@ -274,12 +274,7 @@ class Attempt {
       }
       case Action::pad_source: {
         const std::int32_t *offsets = at<std::int32_t>(in.in[0]), *own = at<std::int32_t>(in.in[1]);
-        std::int32_t* out = make(in.out, length(in.made));
-        for (std::int64_t i = 0; i < n; ++i) {
-          std::int32_t* to = out + own[i];
-          for (std::int32_t k = offsets[i]; k < offsets[i + 1]; ++k) *to++ = k;
-          std::fill(to, out + own[i + 1], -1);
-        }
+        kernels.pad(offsets, own, n, make(in.out, length(in.made)));
         break;
       }
       case Action::parents:

@@ -512,6 +512,16 @@ void runs(const I32* from, const I32* to, I64 lists, I32* out) {
   for (I64 list = 0; list < lists; ++list) put_positions(from[list], to[list + 1] - to[list], out + to[list]);
 }
 
+void pad(const I32* from, const I32* to, I64 lists, I32* out) {
+  for (I64 list = 0; list < lists; ++list) {
+    const I64 there = from[list + 1] - from[list], end = to[list + 1];
+    put_positions(from[list], there, out + to[list]);
+    for (I64 i = to[list] + there; i < end; i += 8) {
+      for (int lane = 0; lane < 8; ++lane) out[i + lane] = -1;
+    }
+  }
+}
+
 void interleave(const I32* x, const I32* y, I64 lists, I32* out) {
   const I32 second = x[lists];
   for (I64 list = 0; list < lists; ++list) {
@@ -1003,6 +1013,7 @@ constexpr Kernels made() {
   k.at = at;
   k.add = add;
   k.runs = runs;
+  k.pad = pad;
   k.interleave = interleave;
   k.tuples = tuples;
   k.bin[static_cast<int>(BinRule::regular)] = bin_regular;

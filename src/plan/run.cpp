@@ -30,6 +30,8 @@ constexpr std::int64_t kKeptBytes = std::int64_t{64} << 20;
 constexpr std::size_t kKeptRuns = 16;
 /// Bytes of an output that a thread copies at least.
 constexpr std::int64_t kCopiedPerWorker = std::int64_t{1} << 20;
+/// Bytes of an output that is not copied if one worker has appended it.
+constexpr std::int64_t kReleased = std::int64_t{1} << 20;
 /// Blocks between two calls of the function that may end a run.
 constexpr std::int64_t kBlocksPerQuestion = 16;
 
@@ -85,6 +87,14 @@ std::byte* Bytes::append(std::size_t bytes) {
   }
   size_ += bytes;
   return memory_.get() + size_ - bytes;
+}
+
+void* Bytes::release() noexcept {
+  void* const smaller = std::realloc(memory_.get(), size_);
+  void* const memory = smaller != nullptr ? smaller : memory_.get();
+  (void)memory_.release();
+  size_ = 0, capacity_ = 0;
+  return memory;
 }
 
 Worker::Worker(const Compiled& code)
@@ -393,6 +403,14 @@ void Run::copy(int output, void* to) const {
   });
 }
 
+void* Run::release(int output) {
+  const auto o = static_cast<std::size_t>(output);
+  const bool is_appended = destinations[o].data == nullptr && !code->outputs[o].is_offsets;
+  if (!is_appended || threads != 1 || failure || sizes[o] * size_of(code->outputs[o].type) < kReleased) return nullptr;
+  sizes[o] = 0;
+  return workers[0]->outputs[o].release();
+}
+
 // -------------------------------------------------------------------------------------------------------------- memory
 
 Compiled::Compiled() = default;
@@ -483,6 +501,10 @@ std::int64_t Result::size(int output) const {
 void Result::copy(int output, void* to) const {
   require_output(output, run_->code->outputs.size());
   run_->copy(output, to);
+}
+void* Result::release(int output) {
+  require_output(output, run_->code->outputs.size());
+  return run_->release(output);
 }
 void Result::copy_counts(int histogram, std::int64_t* to) const {
   require_histogram(*run_, histogram, false);

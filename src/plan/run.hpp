@@ -76,6 +76,8 @@ class Bytes {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] const std::byte* data() const noexcept { return memory_.get(); }
   void resize_down(std::size_t size) noexcept { size_ = size; }
+  /// Returns the memory, which the caller frees by std::free(). There are then no bytes.
+  void* release() noexcept;
   /// Returns the beginning of `bytes` new bytes.
   std::byte* append(std::size_t bytes);
 
@@ -165,6 +167,8 @@ class Run {
                std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on,
                std::span<void* const> to);
   void copy(int output, void* to) const;
+  /// As Result::release().
+  void* release(int output);
   /// Copies the bins of a histogram, of 8 bytes, with weights of 16.
   void copy_bins(int histogram, void* to) const;
 

@@ -633,8 +633,11 @@ class Shape:
         if not _alike(_chosen(find(low.layouts), _NOTHING, parameters), layout):
             return None
         low.shares = True
-        there = low.everywhere(array.valid, array.domain)
-        return find, low.output_numbers(low.map("where", there, origin.index, low.constant(-1, "int32")), domain)
+        index, nothing = origin.index, low.constant(0, "int32")
+        if array.valid is not low.map("greater_equal", index, nothing):  # otherwise positions are negative where nothing is
+            there = low.everywhere(array.valid, array.domain)
+            index = low.map("where", there, index, low.constant(-1, "int32"))
+        return find, low.output_numbers(index, domain)
 
     def option(self, low: Any, array: Any, layout: Any) -> Any:
         """As of(), of missing values. The classes of layouts are Awkward's, because its functions differ by class."""
