@@ -73,13 +73,19 @@ void require_length(const Column& column, int number, std::int64_t needed, const
                                          per + " needs " + std::to_string(needed));
 }
 
+/// Expects as many outputs of each block as of the first one, and a little more.
+void expect_outputs(Worker& worker, std::int64_t blocks) {
+  for (Bytes& output : worker.outputs) output.expect(output.size() * static_cast<std::size_t>(blocks + blocks / 8));
+}
+
 }  // namespace
 
 std::byte* Bytes::append(std::size_t bytes) {
   if (size_ + bytes > capacity_) {
-    const std::size_t capacity = std::max(size_ + bytes, 2 * capacity_);
+    std::size_t capacity = std::max({size_ + bytes, 2 * capacity_, expected_});
     // realloc() of much memory moves pages, and does not copy them.
-    void* const memory = std::realloc(memory_.get(), capacity);
+    void* memory = std::realloc(memory_.get(), capacity);
+    if (memory == nullptr) memory = std::realloc(memory_.get(), capacity = size_ + bytes);
     if (memory == nullptr) throw std::bad_alloc();
     (void)memory_.release();
     memory_.reset(static_cast<std::byte*>(memory)), capacity_ = capacity;
@@ -300,6 +306,7 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
       }
       worker->set_scalars(*code, parameters, elements);
       std::int64_t unit = 0;
+      bool is_first = true;
       while ((unit = next.fetch_add(1, std::memory_order_relaxed)) < units) {
         if (unit_bytes > 0) {
           worker->cells = cells.data() + static_cast<std::size_t>(unit) * unit_bytes;
@@ -320,6 +327,8 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
           const auto failed = run_block(context, *worker, begin, std::min(events - begin, kBlockEvents));
           if (failed) fail(block, failed, nullptr);
           goes_on = !failed;
+          if (is_first) expect_outputs(*worker, blocks / threads);
+          is_first = false;
           for (std::size_t o = 0; o < code->outputs.size(); ++o) {
             appended[o].bytes = worker->outputs[o].size() - appended[o].begin;
             appended[o].total = worker->list_totals[o];

@@ -76,6 +76,8 @@ class Bytes {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] const std::byte* data() const noexcept { return memory_.get(); }
   void resize_down(std::size_t size) noexcept { size_ = size; }
+  /// Says how many bytes are expected. Memory that is not written costs nothing, but moving it does.
+  void expect(std::size_t bytes) noexcept { expected_ = bytes; }
   /// Returns the memory, which the caller frees by std::free(). There are then no bytes.
   void* release() noexcept;
   /// Returns the beginning of `bytes` new bytes.
@@ -87,6 +89,7 @@ class Bytes {
   };
   std::unique_ptr<std::byte, Free> memory_;
   std::size_t size_ = 0, capacity_ = 0;
+  std::size_t expected_ = 0;
 };
 
 /// The memory of one worker.
