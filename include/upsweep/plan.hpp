@@ -306,8 +306,8 @@ class Result {
     copy(output, out.data());
     return out;
   }
-  /// Returns the memory of an output, which has size(output) elements, or null if it must be copied. That is an output of
-  /// much memory of a run on one thread. The output is then no longer there. The caller frees the memory by std::free().
+  /// Returns the memory of size(output) elements, which the caller frees by std::free(). The output is then empty.
+  /// Returns null if the output must be copied: unless it has at least 1 MiB and the run used one thread.
   [[nodiscard]] void* release(int output);
   /// Copies the bins of a histogram without weights, in C order: the product of Plan::shape(). Throws
   /// invalid_argument if a check has failed.

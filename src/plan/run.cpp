@@ -73,7 +73,7 @@ void require_length(const Column& column, int number, std::int64_t needed, const
                                          per + " needs " + std::to_string(needed));
 }
 
-/// Expects as many outputs of each block as of the first one, and a little more.
+/// Expects each block to have the output of the first one, and a little more.
 void expect_outputs(Worker& worker, std::int64_t blocks) {
   for (Bytes& output : worker.outputs) output.expect(output.size() * static_cast<std::size_t>(blocks + blocks / 8));
 }
