@@ -634,7 +634,7 @@ class Shape:
             return None
         low.shares = True
         index, nothing = origin.index, low.constant(0, "int32")
-        if array.valid is not low.map("greater_equal", index, nothing):  # else it is negative there
+        if array.valid is not low.map("greater_equal", index, nothing):  # it is negative where nothing is
             there = low.everywhere(array.valid, array.domain)
             index = low.map("where", there, index, low.constant(-1, "int32"))
         return find, low.output_numbers(index, domain)
