@@ -336,7 +336,7 @@ class Plan {
   }
 
   /// Returns the number of elements of each output of a run, or -1 if it is not known before the run. It is known of
-  /// values over events, list and regular. Malformed offsets may have any number.
+  /// values over events, list and regular, and of offsets of lists over events. Malformed offsets may have any number.
   [[nodiscard]] std::vector<std::int64_t> sizes(std::span<const Column> columns, std::int64_t events) const;
   /// Returns the indices of the columns that the plan reads, in ascending order.
   [[nodiscard]] std::span<const int> columns() const noexcept;

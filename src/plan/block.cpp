@@ -418,13 +418,15 @@ class Attempt {
     const std::int64_t begin = bounds(info.input - 1).first;
     // These elements are outside if the offsets of another block descend. The run fails there.
     if (begin < given.extent.first || n > given.extent.last - begin) return nullptr;
-    return given.data + (begin - given.extent.first) * size_of(info.type);
+    const std::int64_t before = begin - given.extent.first + (info.is_offsets ? 1 : 0);
+    return given.data + before * size_of(info.type);
   }
 
   void output_offsets(const Instruction& in, std::int64_t n) {
     const std::int32_t* offsets = at<std::int32_t>(in.in[0]);
     std::int64_t& total = w_.list_totals[index(in.member)];
-    std::byte* to = w_.outputs[index(in.member)].append(static_cast<std::size_t>(n) * sizeof(std::int64_t));
+    std::byte* to = given_memory(in.member, n);
+    if (to == nullptr) to = w_.outputs[index(in.member)].append(static_cast<std::size_t>(n) * sizeof(std::int64_t));
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t offset = total + offsets[i + 1];
       std::memcpy(to + i * std::int64_t{sizeof offset}, &offset, sizeof offset);

@@ -110,7 +110,7 @@ struct ScalarSlot {
 struct OutputInfo {
   ElementType type;
   bool is_offsets;
-  /// The domain is the events (0) or an input (1 + its index); -1: the size is not known before a run.
+  /// The domain, of offsets that of the lists, is the events (0) or an input (1 + its index); -1: the size is not known before a run.
   std::int32_t input = -1;
 };
 

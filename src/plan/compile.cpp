@@ -587,7 +587,7 @@ class Compiler {
         OutputInfo made{is_offsets ? ElementType::int64 : node(output).type, is_offsets};
         const Id over = program_.space(node(output).domain);
         const bool is_over_events = program_.domain_at(over).kind == DomainKind::events;
-        if (!is_offsets && (is_over_events || input_of(over) >= 0)) made.input = 1 + input_of(over);
+        if (is_over_events || (!is_offsets && input_of(over) >= 0)) made.input = 1 + input_of(over);
         code_->outputs.push_back(made);
       }
     }

@@ -299,6 +299,7 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
       std::unique_ptr<Worker>& worker = workers[static_cast<std::size_t>(id)];
       if (worker == nullptr) worker = std::make_unique<Worker>(*code);
       for (Bytes& output : worker->outputs) output.resize_down(0);
+      std::ranges::fill(worker->list_totals, 0);
       for (const BoundColumn& column : code->columns) {
         if (!column.is_table) continue;
         worker->slots[static_cast<std::size_t>(column.slot)] =
@@ -321,7 +322,7 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
           Piece* appended = pieces.data() + static_cast<std::size_t>(block) * code->outputs.size();
           for (std::size_t o = 0; o < code->outputs.size(); ++o) {
             appended[o] = {id, worker->outputs[o].size(), 0, 0};
-            worker->list_totals[o] = 0;
+            if (threads > 1 || destinations[o].data == nullptr) worker->list_totals[o] = 0;
           }
           const std::int64_t begin = block * kBlockEvents;
           const auto failed = run_block(context, *worker, begin, std::min(events - begin, kBlockEvents));
@@ -341,6 +342,7 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
   });
   if (error) std::rethrow_exception(error);
   if (failure) pieces.clear();
+  if (!failure) finish_given_offsets();
   if (!failure) add_up(*code, cells.data(), units, threads);
   sum_sizes();
 }
@@ -356,9 +358,32 @@ void Run::sum_sizes() {
   for (std::size_t i = 0; i < pieces.size(); ++i) sizes[i % count] += static_cast<std::int64_t>(pieces[i].bytes);
   for (std::size_t o = 0; o < count; ++o) {
     sizes[o] /= size_of(code->outputs[o].type);
-    if (destinations[o].data != nullptr && !failure)
-      sizes[o] = destinations[o].extent.last - destinations[o].extent.first;
-    if (code->outputs[o].is_offsets && !failure) ++sizes[o];
+    if (failure) continue;
+    if (destinations[o].data != nullptr) sizes[o] = destinations[o].extent.last - destinations[o].extent.first;
+    if (code->outputs[o].is_offsets) ++sizes[o];
+  }
+}
+
+void Run::finish_given_offsets() {
+  for (std::size_t o = 0; o < code->outputs.size(); ++o) {
+    if (destinations[o].data == nullptr || !code->outputs[o].is_offsets) continue;
+    auto* const offsets = reinterpret_cast<std::int64_t*>(destinations[o].data);
+    offsets[0] = 0;
+    if (threads == 1) continue;  // the worker counted from the first event, not from the beginning of each block
+    const std::int64_t events = destinations[o].extent.last;
+    const auto blocks = static_cast<std::int64_t>(pieces.size() / code->outputs.size());
+    const auto total = [&](std::int64_t b) {
+      return pieces[static_cast<std::size_t>(b) * code->outputs.size() + o].total;
+    };
+    cpu::run_workers(threads, [&](int id) {
+      const std::int64_t first = blocks * id / threads, last = blocks * (id + 1) / threads;
+      std::int64_t base = 0;
+      for (std::int64_t b = 0; b < first; ++b) base += total(b);
+      for (std::int64_t b = first; b < last; base += total(b++)) {
+        const std::int64_t end = std::min(events, (b + 1) * kBlockEvents);
+        for (std::int64_t i = b * kBlockEvents; i < end; ++i) offsets[i + 1] += base;
+      }
+    });
   }
 }
 
@@ -547,7 +572,7 @@ std::vector<std::int64_t> Plan::sizes(std::span<const Column> columns, std::int6
   for (const detail::OutputInfo& output : code_->outputs) {
     std::optional<detail::Extent> extent;
     if (output.input >= 0 && events >= 0) extent = detail::extent_of(*code_, columns, events, output.input);
-    made.push_back(extent ? extent->last - extent->first : -1);
+    made.push_back(extent ? extent->last - extent->first + (output.is_offsets ? 1 : 0) : -1);
   }
   return made;
 }

@@ -178,6 +178,8 @@ class Run {
  private:
   void check_inputs(std::span<const Column> given, std::span<const Scalar> parameters, std::int64_t events);
   void sum_sizes();
+  /// Completes the offsets in the caller's memory.
+  void finish_given_offsets();
 };
 
 }  // namespace upsweep::plan::detail
