@@ -142,11 +142,10 @@ class Attempt {
     const Step *const first = code_.steps.data() + in.first, *const last = code_.steps.data() + in.last;
     for (const Step* step = first; step < last; ++step) {
       if (step->out_stride == 0) continue;
-      std::byte* const given = step->output < 0 ? nullptr : given_memory(step->output, n);
-      if (given != nullptr) {
-        w_.slots[index(step->out)] = given;  // element-wise kernels write n elements exactly
-      } else {
+      if (step->output < 0) {
         make_any(step->out, n);
+      } else {  // where the output is, since element-wise kernels write n elements exactly
+        w_.slots[index(step->out)] = output_memory(step->output, n);
       }
     }
     for (std::int64_t begin = 0; begin < n; begin += kTile) {
@@ -398,16 +397,16 @@ class Attempt {
   }
 
   void output(const Instruction& in, std::int64_t n) {
-    const std::int64_t size = size_of(in.type);
-    const auto bytes = static_cast<std::size_t>(n * size);
-    if (bytes == 0) return;
-    const std::byte* const from = at<std::byte>(in.in[0]);
-    if (context_.given[index(in.member)].data == nullptr) {
-      std::memcpy(w_.outputs[index(in.member)].append(bytes), from, bytes);
-      return;
-    }
-    std::byte* const given = given_memory(in.member, n);
-    if (given != nullptr && given != from) std::memcpy(given, from, bytes);
+    if (in.flag) return;  // a step has computed it where it is
+    const auto bytes = static_cast<std::size_t>(n * size_of(in.type));
+    if (bytes > 0) std::memcpy(output_memory(in.member, n), at<std::byte>(in.in[0]), bytes);
+  }
+
+  /// Returns memory for the next n elements of an output.
+  [[nodiscard]] std::byte* output_memory(std::int32_t output, std::int64_t n) {
+    std::byte* const given = given_memory(output, n);
+    if (given != nullptr) return given;
+    return w_.outputs[index(output)].append(static_cast<std::size_t>(n * size_of(code_.outputs[index(output)].type)));
   }
 
   /// Returns the caller's memory for n elements of an output, or null if there is none.
@@ -425,8 +424,7 @@ class Attempt {
   void output_offsets(const Instruction& in, std::int64_t n) {
     const std::int32_t* offsets = at<std::int32_t>(in.in[0]);
     std::int64_t& total = w_.list_totals[index(in.member)];
-    std::byte* to = given_memory(in.member, n);
-    if (to == nullptr) to = w_.outputs[index(in.member)].append(static_cast<std::size_t>(n) * sizeof(std::int64_t));
+    std::byte* const to = output_memory(in.member, n);
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t offset = total + offsets[i + 1];
       std::memcpy(to + i * std::int64_t{sizeof offset}, &offset, sizeof offset);

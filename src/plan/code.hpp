@@ -59,7 +59,7 @@ struct Instruction {
   Action action{};
   ElementType type{};      ///< of the operand, where the action depends on it
   std::uint8_t which = 0;  ///< Reduction
-  bool flag = false;
+  bool flag = false;  ///< replacement, order, whether an output is already where it belongs
   std::int32_t out = -1;    ///< slot
   std::int32_t extra = -1;  ///< second result
   std::int32_t in[3] = {-1, -1, -1};
@@ -110,7 +110,8 @@ struct ScalarSlot {
 struct OutputInfo {
   ElementType type;
   bool is_offsets;
-  /// The domain, of offsets that of the lists, is the events (0) or an input (1 + its index); -1: the size is not known before a run.
+  /// The domain of the values or lists is the events (0) or an input (1 + its index); -1: the size is not known before
+  /// a run.
   std::int32_t input = -1;
 };
 

@@ -381,6 +381,7 @@ class Compiler {
       Step s = step(id);
       s.out_stride = static_cast<std::uint8_t>(leaves ? size_of(node(id).type) : 0);
       s.output = only_output(id);
+      if (s.output >= 0) is_placed_[static_cast<std::size_t>(s.output)] = 1;
       code_->steps.push_back(s);
       std::vector<std::int32_t> dead;
       for (const Operand& operand : operands(id)) {
@@ -581,6 +582,7 @@ class Compiler {
     if (!effects_begun_) {
       effects_begun_ = true;
       checks_done_.assign(program_.checks.size(), 0), outputs_done_.assign(program_.outputs.size(), 0);
+      is_placed_.assign(program_.outputs.size(), 0);
       for (const Program::Check& check : program_.checks) code_->messages.push_back(check.message);
       for (const Id output : program_.outputs) {
         const bool is_offsets = node(output).kind == Kind::offsets;
@@ -605,6 +607,7 @@ class Compiler {
       Instruction& made =
           put(code_->outputs[i].is_offsets ? Action::output_offsets : Action::output, node(output).domain);
       made.in[0] = slot(output), made.type = node(output).type, made.member = static_cast<std::int32_t>(i);
+      made.flag = is_placed_[i] != 0;
     }
   }
 
@@ -708,6 +711,7 @@ class Compiler {
   std::vector<int> position_;  // by node: its index in order_; -1: it is not needed
   std::vector<std::int32_t> slot_;
   std::vector<char> done_, fused_, needed_by_effect_, checks_done_, outputs_done_;
+  std::vector<char> is_placed_;  // by output: a step computes it where it is
   std::vector<std::vector<Id>> users_, needs_;
   std::map<Id, std::int32_t> domains_, inputs_;
   std::map<std::int64_t, std::int32_t> tables_;

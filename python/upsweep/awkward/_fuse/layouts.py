@@ -458,6 +458,12 @@ def _carried(layout: Any, index: np.ndarray, meta: Any) -> Any:
         if type(layout) is contents.RecordArray:
             return _indexed(index, layout, meta._parameters)
         return contents.IndexedArray.simplified(ak.index.Index64(index), layout, parameters=meta._parameters)
+    if type(layout) is contents.ListOffsetArray and type(layout._offsets) is ak.index.Index64:
+        offsets = layout._offsets._data
+        made = object.__new__(contents.ListArray)
+        made._starts, made._stops, made._content = _index(offsets[:-1][index]), _index(offsets[1:][index]), layout._content
+        made._parameters, made._backend = layout._parameters, _BACKEND
+        return made
     return layout._carry(ak.index.Index64(index), allow_lazy=True)
 
 
