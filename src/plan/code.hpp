@@ -57,9 +57,9 @@ enum class Action : std::uint8_t {
 
 struct Instruction {
   Action action{};
-  ElementType type{};      ///< of the operand, where the action depends on it
-  std::uint8_t which = 0;  ///< Reduction
-  bool flag = false;  ///< replacement, order, whether an output is already where it belongs
+  ElementType type{};       ///< of the operand, where the action depends on it
+  std::uint8_t which = 0;   ///< Reduction
+  bool flag = false;        ///< replacement, order, whether an output is already where it belongs
   std::int32_t out = -1;    ///< slot
   std::int32_t extra = -1;  ///< second result
   std::int32_t in[3] = {-1, -1, -1};
