@@ -6,9 +6,13 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
+#include <iterator>
 #include <limits>
+#include <memory>
 #include <random>
 #include <set>
+#include <span>
 #include <sstream>
 #include <thread>
 
@@ -696,6 +700,7 @@ class RandomProgram {
         const Domain d = any_lists();
         const Domain made = twin_.pad(d, below(random_, 4));
         const Value index = twin_.source(made), x = value_over(d);
+        if (std::ranges::find(inputs_, d) != inputs_.end()) add(twin_.numbers(index, d));
         const Value is_there = twin_.map(Op::greater_equal, {index, twin_.constant(Scalar(0))});
         const Value none = twin_.constant(Scalar::of(twin_.builder.type(x), std::int64_t{1}));
         add(made);
@@ -723,7 +728,9 @@ class RandomProgram {
         add(twin_.counts(d));
         const Domain outer = *twin_.builder.parent(d);
         if (twin_.count(outer) < 10'000) add(twin_.regular(outer, below(random_, 3)));
-        return;
+        const Domain input = inputs_[static_cast<std::size_t>(below(random_, static_cast<int>(inputs_.size())))];
+        add(twin_.numbers(twin_.source(twin_.filter(input, mask_over(input))), input));
+        return add(twin_.numbers(twin_.positions(input), input));
       }
       default: {
         const Domain d = *twin_.builder.domain(any_value());
@@ -799,8 +806,25 @@ void test_random_program(std::uint64_t seed) {
   for (const int threads : {1, 2, 3, 8}) {
     const Isa isa = supported_isas()[static_cast<std::size_t>(seed + static_cast<std::uint64_t>(threads)) %
                                      supported_isas().size()];
-    program.expect(plan, plan.run(par.with_threads(threads).with_isa(isa), twin.columns, twin.parameters, twin.events),
-                   what);
+    const Policy policy = par.with_threads(threads).with_isa(isa);
+    program.expect(plan, plan.run(policy, twin.columns, twin.parameters, twin.events), what);
+    // Outputs of known sizes in the caller's memory, where copy() leaves them.
+    const std::vector<std::int64_t> sizes = plan.sizes(twin.columns, twin.events);
+    std::vector<std::vector<std::uint64_t>> memory;
+    std::vector<void*> to;
+    for (const std::int64_t size : sizes) {
+      memory.emplace_back(static_cast<std::size_t>(std::max<std::int64_t>(size, 1)));
+      to.push_back(size < 0 ? nullptr : memory.back().data());
+    }
+    const Result given = plan.run(policy, twin.columns, twin.parameters, twin.events, {}, {}, to);
+    program.expect(plan, given, what + ", in given memory");
+    for (std::size_t o = 0; o < sizes.size(); ++o) {
+      if (sizes[o] < 0) continue;
+      EXPECT_EQ(given.size(static_cast<int>(o)), sizes[o]) << what;
+      const std::vector<std::uint64_t> before = memory[o];
+      given.copy(static_cast<int>(o), to[o]);
+      EXPECT_EQ(memory[o], before) << what;
+    }
     if (testing::Test::HasFailure()) {
       ADD_FAILURE() << what << ", threads " << threads << "\n" << twin.builder.to_text() << "\n" << plan.to_text();
       return;
@@ -974,6 +998,32 @@ TEST(PlanTest, BadOffsetsAreErrors) {
   expect(3000, Code::stop_before_start, 1023);
 }
 
+TEST(PlanTest, DescendingOffsetsDoNotWritePastGivenMemory) {
+  constexpr std::int64_t kEvents = 3000;
+  std::vector<std::int64_t> offsets(kEvents + 1);
+  for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<std::int64_t>(i);
+  offsets.back() = 5;
+  const std::vector<double> content(kEvents, 1.0);
+  Builder builder;
+  const Domain lists = builder.list(builder.events(), 0);
+  const Value x = builder.column(1, ElementType::float64, lists);
+  builder.output(builder.map(Op::add, {x, x}));
+  builder.output(builder.convert(builder.counts(lists), ElementType::float64));
+  builder.output(x);
+  const Plan plan = builder.compile();
+  const Column columns[] = {{offsets.data(), kEvents + 1}, {content.data(), kEvents}};
+  const std::int64_t sizes[] = {5, kEvents, 5};
+  ASSERT_TRUE(std::ranges::equal(plan.sizes(columns, kEvents), sizes));
+  std::vector<double> memory[] = {std::vector<double>(2 * kEvents, -1.0), std::vector<double>(kEvents),
+                                  std::vector<double>(2 * kEvents, -1.0)};
+  void* const to[] = {memory[0].data(), memory[1].data(), memory[2].data()};
+  EXPECT_EQ(refusal([&] { (void)plan.run(par, columns, {}, kEvents, {}, {}, to); }, Code::stop_before_start),
+            refusal([&] { (void)plan.run(columns, {}, kEvents); }, Code::stop_before_start));
+  for (const std::vector<double>& of : {memory[0], memory[2]}) {
+    EXPECT_TRUE(std::ranges::all_of(std::span(of).subspan(5), [](double number) { return number == -1.0; }));
+  }
+}
+
 TEST(PlanTest, ShortInputsAreErrors) {
   Builder builder;
   const Domain lists = builder.list(builder.events(), 2);
@@ -1033,6 +1083,36 @@ TEST(PlanTest, ARunCanBeEnded) {
 }
 
 // ------------------------------------------------------------------------------------------------------------ programs
+
+TEST(PlanTest, OutputsOfOneThreadAreReleased) {
+  constexpr std::int64_t kEvents = 500'000;
+  std::vector<double> numbers(kEvents), expected;
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i * 7919 % 1000);
+  std::ranges::copy_if(numbers, std::back_inserter(expected), [](double x) { return x > 300; });
+  Builder builder;
+  const Value x = builder.column(0, ElementType::float64, builder.events());
+  const Domain kept = builder.filter(builder.events(), builder.map(Op::greater, {x, builder.constant(Scalar(300.0))}));
+  builder.output(builder.take(x, builder.source(kept)));
+  builder.output(builder.map(Op::add, {x, x}));
+  const Plan plan = builder.compile();
+  const Column column{numbers.data(), kEvents};
+  const std::int64_t unknown_and_known[] = {-1, kEvents};
+  EXPECT_TRUE(std::ranges::equal(plan.sizes({&column, 1}, kEvents), unknown_and_known));
+  for (int run = 0; run < 2; ++run) {  // the second one has the memory of the first
+    Result result = plan.run(par.with_threads(1), {&column, 1}, {}, kEvents);
+    EXPECT_EQ(result.values<double>(0), expected);
+    const std::size_t size = static_cast<std::size_t>(result.size(0));
+    const std::unique_ptr<void, decltype(&std::free)> memory(result.release(0), &std::free);
+    ASSERT_NE(memory, nullptr);
+    EXPECT_TRUE(std::ranges::equal(std::span(static_cast<const double*>(memory.get()), size), expected));
+    EXPECT_EQ(result.size(0), 0);
+  }
+  Result of_two = plan.run(par.with_threads(2), {&column, 1}, {}, kEvents);
+  EXPECT_EQ(of_two.release(0), nullptr);
+  EXPECT_EQ(of_two.values<double>(0), expected);
+  Result of_few = plan.run(par.with_threads(1), {&column, 1}, {}, 1000);
+  EXPECT_EQ(of_few.release(0), nullptr);
+}
 
 TEST(PlanTest, EqualNodesAreOne) {
   Builder builder;

@@ -506,6 +506,15 @@ class Twin {
     const Value v = builder.positions(d);
     return values_[v] = made, v;
   }
+  Value numbers(Value index, Domain d) {
+    Elements made{ElementType::int64, {}};
+    for (std::size_t i = 0; i < values_[index].size(); ++i) {
+      const std::int64_t place = values_[index].integer(i);
+      made.push(place < 0 ? place : begins_[d] + place);
+    }
+    const Value v = builder.numbers(index, d);
+    return values_[v] = made, v;
+  }
   Value parents(Domain d) {
     Elements made{ElementType::int32, {}};
     const auto& offsets = lists_[d].offsets;

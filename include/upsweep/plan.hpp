@@ -299,7 +299,8 @@ class Result {
   [[nodiscard]] ElementType type(int output) const;
   /// Returns the number of elements.
   [[nodiscard]] std::int64_t size(int output) const;
-  /// Copies the elements of an output, in the order of the events, to size(output) elements at `to`.
+  /// Copies the elements of an output, in the order of the events, to size(output) elements at `to`. If run() has
+  /// written the output to that memory, does nothing.
   void copy(int output, void* to) const;
   template <class T>
   [[nodiscard]] std::vector<T> values(int output) const {
@@ -307,6 +308,9 @@ class Result {
     copy(output, out.data());
     return out;
   }
+  /// Returns the memory of size(output) elements, which the caller frees by std::free(). The output is then empty.
+  /// Returns null if the output must be copied: unless it has at least 1 MiB and the run used one thread.
+  [[nodiscard]] void* release(int output);
   /// Copies the bins of a histogram without weights, in C order: the product of Plan::shape(). Throws
   /// invalid_argument if a check has failed.
   void copy_counts(int histogram, std::int64_t* to) const;
@@ -323,15 +327,19 @@ class Result {
 class Plan {
  public:
   /// Runs the plan over `events` events. `columns` and `parameters` are those that the program names by index. Columns
-  /// that the plan does not read may be null.
+  /// that the plan does not read may be null. `outputs` is empty, or names memory for each output, which may be null.
+  /// Outputs whose sizes are known before the run are written to that memory. It must outlive the result.
   [[nodiscard]] Result run(const Policy& policy, std::span<const Column> columns, std::span<const Scalar> parameters,
-                           std::int64_t events, const Limits& limits = {},
-                           const upsweep::detail::GoOn& go_on = {}) const;
+                           std::int64_t events, const Limits& limits = {}, const upsweep::detail::GoOn& go_on = {},
+                           std::span<void* const> outputs = {}) const;
   [[nodiscard]] Result run(std::span<const Column> columns, std::span<const Scalar> parameters,
                            std::int64_t events) const {
     return run(par, columns, parameters, events);
   }
 
+  /// Returns the number of elements of each output of a run, or -1 if it is not known before the run. It is known of
+  /// values over events, list and regular, and of offsets of lists over events. Malformed offsets may have any number.
+  [[nodiscard]] std::vector<std::int64_t> sizes(std::span<const Column> columns, std::int64_t events) const;
   /// Returns the indices of the columns that the plan reads, in ascending order.
   [[nodiscard]] std::span<const int> columns() const noexcept;
   [[nodiscard]] int outputs() const noexcept;
@@ -422,6 +430,9 @@ class Builder {
   [[nodiscard]] Value search(int column, Value x, bool right);
   /// Returns for each element its own position.
   [[nodiscard]] Value positions(Domain domain);
+  /// Returns the numbers of elements of `domain` at positions `index`, counted from the beginning of its columns, int64
+  /// over the domain of `index`. `domain` is events, list or regular. The number of a negative position is -1.
+  [[nodiscard]] Value numbers(Value index, Domain domain);
   /// Returns for each element the position of its parent.
   [[nodiscard]] Value parents(Domain lists);
   /// Returns for each list the position of its first element, over the parent.

@@ -3,6 +3,8 @@
 #include "arrays.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -147,6 +149,20 @@ nb::object new_array(std::span<const std::int64_t> shape, ElementKind kind) {
   PyObject* const array = PyArray_SimpleNew(static_cast<int>(shape.size()), shape.data(), numpy_type_of(kind));
   if (array == nullptr) throw nb::python_error();
   return nb::steal(array);
+}
+
+nb::object array_in_memory(void* memory, std::int64_t n, ElementKind kind) {
+  std::unique_ptr<void, decltype(&std::free)> held(memory, &std::free);
+  const nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
+  (void)held.release();
+  const npy_intp shape[] = {n};
+  PyObject* const array = PyArray_SimpleNewFromData(1, shape, numpy_type_of(kind), memory);
+  if (array == nullptr) throw nb::python_error();
+  nb::object made = nb::steal(array);
+  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array), owner.inc_ref().ptr()) != 0) {  // steals it
+    throw nb::python_error();
+  }
+  return made;
 }
 
 nb::object new_array_like(nb::handle array, std::int64_t n) {

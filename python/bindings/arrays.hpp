@@ -71,6 +71,8 @@ struct ElementKind {
 nanobind::object new_array(std::int64_t n, Type type);
 /// Returns a new NumPy array of any shape, not initialized.
 nanobind::object new_array(std::span<const std::int64_t> shape, ElementKind kind);
+/// Returns a NumPy array of n elements in memory of std::malloc(), which the array frees.
+nanobind::object array_in_memory(void* memory, std::int64_t n, ElementKind kind);
 /// Returns a new NumPy array of n elements with the element type of `array`, not initialized.
 nanobind::object new_array_like(nanobind::handle array, std::int64_t n);
 /// Returns the elements of an array that one of these functions has created.

@@ -140,16 +140,23 @@ nb::object bins_of(const Plan& plan, const plan::Result& result, int histogram) 
   return made;
 }
 
-/// Runs a plan. `columns` has arrays, and None for columns that the plan does not read; `parameters` has tuples
+/// Runs a plan. `columns` has arrays, and anything at columns that the plan does not read; `parameters` has tuples
 /// (number, type). Returns the outputs followed by the histograms. If a check has failed, returns a tuple of its
 /// message and event.
 nb::object run(const Plan& plan, const nb::list& columns, const nb::list& parameters, std::int64_t events,
                std::optional<int> threads) {
   std::vector<plan::Column> inputs(nb::len(columns));
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (columns[i].is_none()) continue;
-    const Elements elements = elements_of(columns[i], "column");
-    inputs[i] = {.data = elements.data, .length = elements.length};
+  std::vector<nb::object> copies;  // of columns that are not contiguous
+  for (const int i : plan.columns()) {
+    const auto number = static_cast<std::size_t>(i);
+    if (number >= inputs.size()) break;  // the plan says what is missing
+    nb::object column = columns[number];
+    Elements elements;
+    if (!is_plain_array(column, elements)) {
+      column = copies.emplace_back(nb::module_::import_("numpy").attr("ascontiguousarray")(column));
+      elements = elements_of(column, "column");
+    }
+    inputs[number] = {.data = elements.data, .length = elements.length};
   }
   std::vector<plan::Scalar> numbers;
   numbers.reserve(nb::len(parameters));
@@ -160,22 +167,39 @@ nb::object run(const Plan& plan, const nb::list& columns, const nb::list& parame
   const detail::GoOn go_on = [&] { return watch.goes_on(); };
   const Policy policy = par.with_threads(threads.value_or(0));
   const bool keeps_lock = events <= kKeepsLock;
+  nb::list outputs;
+  std::vector<void*> to;  // the memory of the outputs, of which some are made after the run
+  const auto add_output = [&](int i, std::int64_t size) {
+    const std::int64_t shape[] = {size};
+    nb::object array = new_array(shape, kind_of(plan.type(i)));
+    to[static_cast<std::size_t>(i)] = elements_of_new(array).data;
+    return array;
+  };
+  to.resize(static_cast<std::size_t>(plan.outputs()));
+  const std::vector<std::int64_t> sizes = plan.sizes(inputs, events);
+  for (int i = 0; i < plan.outputs(); ++i) {
+    const std::int64_t size = sizes[static_cast<std::size_t>(i)];
+    outputs.append(size < 0 ? nb::none() : add_output(i, size));
+  }
   std::optional<nb::gil_scoped_release> released;
   if (!keeps_lock) released.emplace();
-  const plan::Result result = plan.run(policy, inputs, numbers, events, {}, go_on);
+  plan::Result result = plan.run(policy, inputs, numbers, events, {}, go_on, to);
   released.reset();
   if (const std::optional<plan::Failure> failure = result.failure()) {
     return nb::make_tuple(failure->message, failure->event);
   }
-  nb::list outputs;
-  std::vector<void*> to;
   for (int i = 0; i < result.outputs(); ++i) {
-    const std::int64_t shape[] = {result.size(i)};
-    outputs.append(new_array(shape, kind_of(result.type(i))));
-    to.push_back(elements_of_new(outputs[static_cast<std::size_t>(i)]).data);
+    const auto o = static_cast<std::size_t>(i);
+    if (sizes[o] >= 0) continue;
+    const std::int64_t size = result.size(i);
+    void* const memory = result.release(i);
+    outputs[o] = memory != nullptr ? array_in_memory(memory, size, kind_of(plan.type(i))) : add_output(i, size);
+    if (memory != nullptr) to[o] = nullptr;
   }
   if (!keeps_lock) released.emplace();
-  for (int i = 0; i < result.outputs(); ++i) result.copy(i, to[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < result.outputs(); ++i) {
+    if (to[static_cast<std::size_t>(i)] != nullptr) result.copy(i, to[static_cast<std::size_t>(i)]);
+  }
   released.reset();
   for (int i = 0; i < plan.histograms(); ++i) outputs.append(bins_of(plan, result, i));
   return outputs;
@@ -245,6 +269,8 @@ void define_values(nb::class_<Builder>& builder) {
                       int domain) { return handle_of(self.fill(value_of(scalar), domain_of(domain))); })
       .def("take", [](Builder& self, int x, int index) { return handle_of(self.take(value_of(x), value_of(index))); })
       .def("positions", [](Builder& self, int domain) { return handle_of(self.positions(domain_of(domain))); })
+      .def("numbers", [](Builder& self, int index,
+                         int domain) { return handle_of(self.numbers(value_of(index), domain_of(domain))); })
       .def("parents", [](Builder& self, int lists) { return handle_of(self.parents(domain_of(lists))); })
       .def("starts", [](Builder& self, int lists) { return handle_of(self.starts(domain_of(lists))); })
       .def("counts", [](Builder& self, int lists) { return handle_of(self.counts(domain_of(lists))); })

@@ -22,17 +22,6 @@ namespace {
 /// succeeds.
 constexpr int kSuccesses = 4;
 
-std::int64_t offset_at(const Column& column, ElementType type, std::int64_t i) {
-  switch (type) {
-    case ElementType::int32:
-      return static_cast<const std::int32_t*>(column.data)[i];
-    case ElementType::uint32:
-      return static_cast<const std::uint32_t*>(column.data)[i];
-    default:
-      return static_cast<const std::int64_t*>(column.data)[i];
-  }
-}
-
 int kernel_of_offsets(ElementType type) { return type == ElementType::int32 ? 0 : type == ElementType::uint32 ? 1 : 2; }
 
 class Attempt {
@@ -152,7 +141,12 @@ class Attempt {
     const std::int64_t n = length(in.domain);
     const Step *const first = code_.steps.data() + in.first, *const last = code_.steps.data() + in.last;
     for (const Step* step = first; step < last; ++step) {
-      if (step->out_stride != 0) make_any(step->out, n);
+      if (step->out_stride == 0) continue;
+      if (step->output < 0) {
+        make_any(step->out, n);
+      } else {  // where the output is, since element-wise kernels write n elements exactly
+        w_.slots[index(step->out)] = output_memory(step->output, n);
+      }
     }
     for (std::int64_t begin = 0; begin < n; begin += kTile) {
       const std::int64_t count = std::min<std::int64_t>(kTile, n - begin);
@@ -167,8 +161,10 @@ class Attempt {
       in[k] = at<std::byte>(step.in[k]) + begin * step.in_stride[k];
     }
     if (step.length_of >= 0) {
-      in[2] = step.kernel < kLookup ? &w_.lengths[index(step.length_of)]
-                                    : &column_of(code_.slots[index(step.length_of)].index).length;
+      in[2] = step.kernel < kLookup     ? &w_.lengths[index(step.length_of)]
+              : step.kernel != kNumbers ? &column_of(code_.slots[index(step.length_of)].index).length
+              : step.length_of > 0      ? &w_.begins[index(step.length_of - 1)]
+                                        : &begin_;
     }
     std::byte* const out = at<std::byte>(step.out) + begin * step.out_stride;
     if (step.kernel >= kCalls) return call_loop(code_, step, out, in, count);
@@ -277,12 +273,7 @@ class Attempt {
       }
       case Action::pad_source: {
         const std::int32_t *offsets = at<std::int32_t>(in.in[0]), *own = at<std::int32_t>(in.in[1]);
-        std::int32_t* out = make(in.out, length(in.made));
-        for (std::int64_t i = 0; i < n; ++i) {
-          std::int32_t* to = out + own[i];
-          for (std::int32_t k = offsets[i]; k < offsets[i + 1]; ++k) *to++ = k;
-          std::fill(to, out + own[i + 1], -1);
-        }
+        kernels.pad(offsets, own, n, make(in.out, length(in.made)));
         break;
       }
       case Action::parents:
@@ -304,11 +295,9 @@ class Attempt {
         argsort(in.type, at<std::byte>(in.in[0]), at<std::int32_t>(in.in[1]), n, in.flag, out, scratch);
         break;
       }
-      case Action::output: {
-        const std::size_t bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(size_of(in.type));
-        if (bytes > 0) std::memcpy(w_.outputs[index(in.member)].append(bytes), at<std::byte>(in.in[0]), bytes);
+      case Action::output:
+        output(in, n);
         break;
-      }
       case Action::output_offsets:
         output_offsets(in, n);
         break;
@@ -407,10 +396,35 @@ class Attempt {
     }
   }
 
+  void output(const Instruction& in, std::int64_t n) {
+    if (in.flag) return;  // a step has computed it where it is
+    const auto bytes = static_cast<std::size_t>(n * size_of(in.type));
+    if (bytes > 0) std::memcpy(output_memory(in.member, n), at<std::byte>(in.in[0]), bytes);
+  }
+
+  /// Returns memory for the next n elements of an output.
+  [[nodiscard]] std::byte* output_memory(std::int32_t output, std::int64_t n) {
+    std::byte* const given = given_memory(output, n);
+    if (given != nullptr) return given;
+    return w_.outputs[index(output)].append(static_cast<std::size_t>(n * size_of(code_.outputs[index(output)].type)));
+  }
+
+  /// Returns the caller's memory for n elements of an output, or null if there is none.
+  [[nodiscard]] std::byte* given_memory(std::int32_t output, std::int64_t n) const {
+    const Destination& given = context_.given[index(output)];
+    if (given.data == nullptr) return nullptr;
+    const OutputInfo& info = code_.outputs[index(output)];
+    const std::int64_t begin = bounds(info.input - 1).first;
+    // These elements are outside if the offsets of another block descend. The run fails there.
+    if (begin < given.extent.first || n > given.extent.last - begin) return nullptr;
+    const std::int64_t before = begin - given.extent.first + (info.is_offsets ? 1 : 0);
+    return given.data + before * size_of(info.type);
+  }
+
   void output_offsets(const Instruction& in, std::int64_t n) {
     const std::int32_t* offsets = at<std::int32_t>(in.in[0]);
     std::int64_t& total = w_.list_totals[index(in.member)];
-    std::byte* to = w_.outputs[index(in.member)].append(static_cast<std::size_t>(n) * sizeof(std::int64_t));
+    std::byte* const to = output_memory(in.member, n);
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t offset = total + offsets[i + 1];
       std::memcpy(to + i * std::int64_t{sizeof offset}, &offset, sizeof offset);

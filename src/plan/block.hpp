@@ -11,8 +11,9 @@ struct RunContext {
   const Compiled& code;
   const Kernels& kernels;
   const ElementKernel* elements;
-  const Column* columns;  ///< by number
-  std::int64_t limit;     ///< bytes of the arrays of a worker
+  const Column* columns;     ///< by number
+  const Destination* given;  ///< by output
+  std::int64_t limit;        ///< bytes of the arrays of a worker
 };
 
 /// Runs events begin … begin + count - 1, in several attempts if necessary, and appends their outputs. Returns the

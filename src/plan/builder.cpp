@@ -345,6 +345,15 @@ Value Builder::positions(Domain domain) {
   return value(program_->node({.kind = Kind::positions, .type = ElementType::int32, .domain = d, .args = {}}));
 }
 
+Value Builder::numbers(Value index, Domain domain) {
+  const Id i = checked(*program_, "numbers", index), d = program_->space(checked(*program_, "numbers", domain));
+  require_type(*program_, "numbers", i, ElementType::int32, "the index");
+  if (program_->is_scalar(i)) refuse("numbers", "the index is a scalar; use fill()");
+  if (!is_input(*program_, d)) refuse("numbers", domain_text(*program_, d) + " is not events, list or regular");
+  return value(program_->node(
+      {.kind = Kind::numbers, .type = ElementType::int64, .domain = program_->at(i).domain, .of = d, .args = {i}}));
+}
+
 Value Builder::parents(Domain lists) { return value(program_->parents(checked_lists(*program_, "parents", lists))); }
 
 Value Builder::starts(Domain lists) {

@@ -57,9 +57,9 @@ enum class Action : std::uint8_t {
 
 struct Instruction {
   Action action{};
-  ElementType type{};      ///< of the operand, where the action depends on it
-  std::uint8_t which = 0;  ///< Reduction
-  bool flag = false;
+  ElementType type{};       ///< of the operand, where the action depends on it
+  std::uint8_t which = 0;   ///< Reduction
+  bool flag = false;        ///< replacement, order, whether an output is already where it belongs
   std::int32_t out = -1;    ///< slot
   std::int32_t extra = -1;  ///< second result
   std::int32_t in[3] = {-1, -1, -1};
@@ -78,7 +78,10 @@ struct Step {
   std::int32_t in[4] = {-1, -1, -1, -1};
   std::uint8_t out_stride = 0;  ///< bytes per element by which the tile advances; 0: the tile is at the beginning
   std::uint8_t in_stride[4] = {0, 0, 0, 0};
-  std::int32_t length_of = -1;  ///< operand 2 is the length of this domain, or of this table's column
+  std::int32_t output = -1;  ///< the output that is nothing but this result, and that nothing else reads
+  /// Operand 2 is the length of this domain, or of this table's column. For kNumbers, this is an input, and
+  /// operand 2 is its first element: 0 is the events, otherwise 1 + the index.
+  std::int32_t length_of = -1;
 };
 
 /// A domain whose elements are input: the blocks of a column over it are known before a block is run.
@@ -107,6 +110,9 @@ struct ScalarSlot {
 struct OutputInfo {
   ElementType type;
   bool is_offsets;
+  /// The domain of the values or lists is the events (0) or an input (1 + its index); -1: the size is not known before
+  /// a run.
+  std::int32_t input = -1;
 };
 
 /// A histogram, with the parameters of its kernels. Kernels count in *cells*: each axis has all the flow bins that its

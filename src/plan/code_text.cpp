@@ -52,6 +52,7 @@ std::string kernel_name(int kernel) {
   if (kernel < kCounts) return "add take";
   if (kernel == kCounts) return "counts";
   if (kernel == kPositions) return "positions";
+  if (kernel == kNumbers) return "numbers";
   if (kernel >= kCalls) return "call " + std::to_string(kernel - kCalls);
   if (kernel < kSearchRight) return "search left " + type(kernel - kSearchLeft);
   return "search right " + type(kernel - kSearchRight);

@@ -177,6 +177,7 @@ class Compiler {
           slot_[at(id)] = new_slot(Place::column, n.type, static_cast<std::int32_t>(n.payload));
           break;
         case Kind::offsets:
+        case Kind::numbers:
           input_of(n.of);
           break;
         case Kind::constant:
@@ -347,6 +348,9 @@ class Compiler {
         return (n.of != 0 ? kSearchRight : kSearchLeft) + static_cast<int>(node(n.args[0]).type);
       case Kind::positions:
         return kPositions;
+      case Kind::numbers:
+        made.length_of = 1 + input_of(n.of);
+        return kNumbers;
       case Kind::counts:
         return kCounts;
       default:
@@ -376,6 +380,8 @@ class Compiler {
       }
       Step s = step(id);
       s.out_stride = static_cast<std::uint8_t>(leaves ? size_of(node(id).type) : 0);
+      s.output = only_output(id);
+      if (s.output >= 0) is_placed_[static_cast<std::size_t>(s.output)] = 1;
       code_->steps.push_back(s);
       std::vector<std::int32_t> dead;
       for (const Operand& operand : operands(id)) {
@@ -390,6 +396,17 @@ class Compiler {
     }
     made.last = static_cast<std::int32_t>(code_->steps.size());
     code_->instructions.push_back(made);
+  }
+
+  /// Returns the output that is this node, if nothing else needs the node; otherwise -1.
+  [[nodiscard]] std::int32_t only_output(Id id) const {
+    if (!users_[at(id)].empty() || std::ranges::count(program_.outputs, id) != 1) return -1;
+    const bool is_checked = std::ranges::any_of(program_.checks, [&](const auto& check) { return check.mask == id; });
+    const bool is_binned = std::ranges::any_of(program_.histograms, [&](const auto& histogram) {
+      return histogram.weight == id || std::ranges::find(histogram.values, id) != histogram.values.end();
+    });
+    if (is_checked || is_binned) return -1;
+    return static_cast<std::int32_t>(std::ranges::find(program_.outputs, id) - program_.outputs.begin());
   }
 
   // ---- structure
@@ -565,10 +582,15 @@ class Compiler {
     if (!effects_begun_) {
       effects_begun_ = true;
       checks_done_.assign(program_.checks.size(), 0), outputs_done_.assign(program_.outputs.size(), 0);
+      is_placed_.assign(program_.outputs.size(), 0);
       for (const Program::Check& check : program_.checks) code_->messages.push_back(check.message);
       for (const Id output : program_.outputs) {
         const bool is_offsets = node(output).kind == Kind::offsets;
-        code_->outputs.push_back({is_offsets ? ElementType::int64 : node(output).type, is_offsets});
+        OutputInfo made{is_offsets ? ElementType::int64 : node(output).type, is_offsets};
+        const Id over = program_.space(node(output).domain);
+        const bool is_over_events = program_.domain_at(over).kind == DomainKind::events;
+        if (is_over_events || (!is_offsets && input_of(over) >= 0)) made.input = 1 + input_of(over);
+        code_->outputs.push_back(made);
       }
     }
     for (std::size_t i = 0; i < program_.checks.size(); ++i) {
@@ -585,6 +607,7 @@ class Compiler {
       Instruction& made =
           put(code_->outputs[i].is_offsets ? Action::output_offsets : Action::output, node(output).domain);
       made.in[0] = slot(output), made.type = node(output).type, made.member = static_cast<std::int32_t>(i);
+      made.flag = is_placed_[i] != 0;
     }
   }
 
@@ -688,6 +711,7 @@ class Compiler {
   std::vector<int> position_;  // by node: its index in order_; -1: it is not needed
   std::vector<std::int32_t> slot_;
   std::vector<char> done_, fused_, needed_by_effect_, checks_done_, outputs_done_;
+  std::vector<char> is_placed_;  // by output: a step computes it where it is
   std::vector<std::vector<Id>> users_, needs_;
   std::map<Id, std::int32_t> domains_, inputs_;
   std::map<std::int64_t, std::int32_t> tables_;

@@ -453,6 +453,13 @@ void positions(void* to, const void* const* /*in*/, I64 n, I64 first) {
   for (I32 i = 0; i < static_cast<I32>(n); ++i) out[i] = begin + i;
 }
 
+void numbers(void* to, const void* const* in, I64 n, I64 /*first*/) {
+  const I32* __restrict places = static_cast<const I32*>(in[0]);
+  const I64 begin = *static_cast<const I64*>(in[2]);
+  I64* __restrict out = static_cast<I64*>(to);
+  for (I64 i = 0; i < n; ++i) out[i] = places[i] < 0 ? -1 : begin + places[i];
+}
+
 /// The number of elements of an ascending table that precede x; NaN is the maximum.
 template <class T, bool kRight>
 void search(void* to, const void* const* in, I64 n, I64 /*first*/) {
@@ -503,6 +510,16 @@ void parents(const I32* offsets, I64 lists, I32* out) {
 
 void runs(const I32* from, const I32* to, I64 lists, I32* out) {
   for (I64 list = 0; list < lists; ++list) put_positions(from[list], to[list + 1] - to[list], out + to[list]);
+}
+
+void pad(const I32* from, const I32* to, I64 lists, I32* out) {
+  for (I64 list = 0; list < lists; ++list) {
+    const I64 there = from[list + 1] - from[list], end = to[list + 1];
+    put_positions(from[list], there, out + to[list]);
+    for (I64 i = to[list] + there; i < end; i += 8) {
+      for (int lane = 0; lane < 8; ++lane) out[i + lane] = -1;
+    }
+  }
 }
 
 void interleave(const I32* x, const I32* y, I64 lists, I32* out) {
@@ -987,6 +1004,7 @@ constexpr Kernels made() {
   add_size<std::uint64_t>(k, 3);
   k.element[kCounts] = counts;
   k.element[kPositions] = positions;
+  k.element[kNumbers] = numbers;
   k.filter = filter;
   k.parents = parents;
   k.input_offsets[0] = input_offsets<std::int32_t>;
@@ -995,6 +1013,7 @@ constexpr Kernels made() {
   k.at = at;
   k.add = add;
   k.runs = runs;
+  k.pad = pad;
   k.interleave = interleave;
   k.tuples = tuples;
   k.bin[static_cast<int>(BinRule::regular)] = bin_regular;

@@ -33,7 +33,8 @@ inline constexpr int kTakeAdd = kCopy + 4;     ///< x, i, y, j: x[i] + y[j]; + 0
 inline constexpr int kAddTake = kTakeAdd + 2;  ///< x, y, j: x + y[j]
 inline constexpr int kCounts = kAddTake + 2;   ///< offsets
 inline constexpr int kPositions = kCounts + 1;
-inline constexpr int kSearchLeft = kPositions + 1;  ///< x, table, length of the table; + type
+inline constexpr int kNumbers = kPositions + 1;   ///< positions; operand 2: the number of the first element
+inline constexpr int kSearchLeft = kNumbers + 1;  ///< x, table, length of the table; + type
 inline constexpr int kSearchRight = kSearchLeft + kElementTypes;
 inline constexpr int kElementKernels = kSearchRight + kElementTypes;
 inline constexpr int kCalls = kElementKernels;  ///< + the number of the caller's loop: not in the table
@@ -83,6 +84,8 @@ struct Kernels {
   void (*add)(const std::int32_t* x, std::int64_t n, std::int32_t* out);
   /// Writes runs of consecutive positions: list i of `to` ← from[i], from[i] + 1, …
   void (*runs)(const std::int32_t* from, const std::int32_t* to, std::int64_t lists, std::int32_t* out);
+  /// Writes the positions of each list of `from`, followed by -1 up to the length of that list of `to`.
+  void (*pad)(const std::int32_t* from, const std::int32_t* to, std::int64_t lists, std::int32_t* out);
   /// Writes the positions that lay lists x and y one after the other. The positions of y follow those of x.
   void (*interleave)(const std::int32_t* x, const std::int32_t* y, std::int64_t lists, std::int32_t* out);
   /// Writes members of the tuples of each list of `offsets`, from list `first` on. Tuples of a list with at most

@@ -82,6 +82,7 @@ std::vector<Id> needs(Program& program, Id node) {
     case Kind::lookup:
     case Kind::search:
     case Kind::positions:
+    case Kind::numbers:
       if (n.domain != kNone) add(made, length_node(program, n.domain));
       break;
     case Kind::parents:
@@ -167,6 +168,7 @@ bool is_element_wise(Kind kind) {
     case Kind::lookup:
     case Kind::search:
     case Kind::positions:
+    case Kind::numbers:
     case Kind::counts:
       return true;
     default:

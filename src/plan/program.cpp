@@ -258,9 +258,9 @@ Id Program::beside(Id domain, std::vector<Id> parts, ElementType type) {
 
 namespace {
 
-constexpr std::string_view kKinds[] = {"column", "constant", "parameter", "fill",      "map",     "call",   "convert",
-                                       "take",   "lookup",   "search",    "positions", "parents", "starts", "counts",
-                                       "source", "beside",   "reduce",    "argsort",   "offsets", "before"};
+constexpr std::string_view kKinds[] = {"column", "constant", "parameter", "fill",      "map",     "call",    "convert",
+                                       "take",   "lookup",   "search",    "positions", "numbers", "parents", "starts",
+                                       "counts", "source",   "beside",    "reduce",    "argsort", "offsets", "before"};
 constexpr std::string_view kDomainKinds[] = {"events",  "list",          "regular", "filter",  "gather", "combinations",
                                              "product", "concatenation", "pad",     "flatten", "beside"};
 static_assert(std::size(kKinds) == static_cast<std::size_t>(Kind::before) + 1);

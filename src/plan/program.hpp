@@ -32,6 +32,7 @@ enum class Kind : std::uint8_t {
   lookup,
   search,
   positions,
+  numbers,  ///< of positions in an input domain
   parents,
   starts,
   counts,

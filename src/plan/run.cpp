@@ -2,6 +2,8 @@
 // plan/run.cpp: runs the blocks of a plan on the available threads, and copies the outputs together in order.
 #include "plan/run.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -28,6 +30,8 @@ constexpr std::int64_t kKeptBytes = std::int64_t{64} << 20;
 constexpr std::size_t kKeptRuns = 16;
 /// Bytes of an output that a thread copies at least.
 constexpr std::int64_t kCopiedPerWorker = std::int64_t{1} << 20;
+/// Bytes of an output that is not copied if one worker has appended it.
+constexpr std::int64_t kReleased = std::int64_t{1} << 20;
 /// Blocks between two calls of the function that may end a run.
 constexpr std::int64_t kBlocksPerQuestion = 16;
 
@@ -53,6 +57,14 @@ const ElementKernel* element_kernels(Isa isa) {
   return (chosen == Isa::avx512 ? avx512 : chosen == Isa::avx2 ? avx2 : baseline).kernels;
 }
 
+/// Asks for huge pages, of which far fewer are allocated. The advice may be refused.
+void advise_huge_pages(void* memory, std::size_t bytes) {
+  constexpr std::uintptr_t kPage = std::uintptr_t{1} << 21;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kPage - 1) & ~(kPage - 1);
+  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) & ~(kPage - 1);
+  if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
 std::string column_text(int column) { return "column " + std::to_string(column); }
 
 void require_length(const Column& column, int number, std::int64_t needed, const char* per) {
@@ -61,17 +73,34 @@ void require_length(const Column& column, int number, std::int64_t needed, const
                                          per + " needs " + std::to_string(needed));
 }
 
+/// Expects each block to have the output of the first one, and a little more.
+void expect_outputs(Worker& worker, std::int64_t blocks) {
+  for (Bytes& output : worker.outputs) output.expect(output.size() * static_cast<std::size_t>(blocks + blocks / 8));
+}
+
 }  // namespace
 
 std::byte* Bytes::append(std::size_t bytes) {
   if (size_ + bytes > capacity_) {
-    const std::size_t capacity = std::max(size_ + bytes, 2 * capacity_);
-    std::unique_ptr<std::byte[]> memory(new std::byte[capacity]);
-    if (size_ > 0) std::memcpy(memory.get(), memory_.get(), size_);
-    memory_ = std::move(memory), capacity_ = capacity;
+    std::size_t capacity = std::max({size_ + bytes, 2 * capacity_, expected_});
+    // realloc() of much memory moves pages, and does not copy them.
+    void* memory = std::realloc(memory_.get(), capacity);
+    if (memory == nullptr) memory = std::realloc(memory_.get(), capacity = size_ + bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    (void)memory_.release();
+    memory_.reset(static_cast<std::byte*>(memory)), capacity_ = capacity;
+    advise_huge_pages(memory, capacity);
   }
   size_ += bytes;
   return memory_.get() + size_ - bytes;
+}
+
+void* Bytes::release() noexcept {
+  void* const smaller = std::realloc(memory_.get(), size_);
+  void* const memory = smaller != nullptr ? smaller : memory_.get();
+  (void)memory_.release();
+  size_ = 0, capacity_ = 0;
+  return memory;
 }
 
 Worker::Worker(const Compiled& code)
@@ -203,13 +232,44 @@ void Run::check_inputs(std::span<const Column> given, std::span<const Scalar> pa
   }
 }
 
+std::optional<Extent> extent_of(const Compiled& code, std::span<const Column> columns, std::int64_t events,
+                                std::int32_t input) {
+  if (input == 0) return Extent{0, events};
+  const InputDomain& of = code.inputs[static_cast<std::size_t>(input - 1)];
+  const std::optional<Extent> above = extent_of(code, columns, events, of.parent + 1);
+  if (!above) return std::nullopt;
+  Extent made;
+  if (of.column < 0) {
+    const bool overflows = __builtin_mul_overflow(above->first, of.size, &made.first) ||
+                           __builtin_mul_overflow(above->last, of.size, &made.last);
+    return overflows ? std::nullopt : std::optional(made);
+  }
+  if (above->first == above->last) return made;
+  if (static_cast<std::size_t>(of.column) >= columns.size()) return std::nullopt;
+  const Column& offsets = columns[static_cast<std::size_t>(of.column)];
+  if (above->first < 0 || above->last < above->first || offsets.length <= above->last || offsets.data == nullptr) {
+    return std::nullopt;
+  }
+  made = {offset_at(offsets, of.offsets, above->first), offset_at(offsets, of.offsets, above->last)};
+  if (made.first < 0 || made.last < made.first) return std::nullopt;
+  return made;
+}
+
 void Run::execute(const Policy& policy, std::span<const Column> given, std::span<const Scalar> parameters,
-                  std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on) {
+                  std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on,
+                  std::span<void* const> to) {
   check_inputs(given, parameters, events);
   columns.assign(given.begin(), given.end());
+  destinations.assign(code->outputs.size(), {});
+  for (std::size_t o = 0; o < std::min(to.size(), destinations.size()); ++o) {
+    if (to[o] == nullptr || code->outputs[o].input < 0) continue;
+    const auto extent = extent_of(*code, columns, events, code->outputs[o].input);
+    if (extent) destinations[o] = {static_cast<std::byte*>(to[o]), *extent};
+  }
   failure.reset();
   const ElementKernel* elements = element_kernels(policy.isa);
-  const RunContext context{*code, kernels(policy.isa), elements, columns.data(), limits.worker_bytes};
+  const RunContext context{*code,          kernels(policy.isa), elements,
+                           columns.data(), destinations.data(), limits.worker_bytes};
   const std::int64_t blocks = (events + kBlockEvents - 1) / kBlockEvents;
   const std::int64_t work = blocks * (code->node_instructions + 1);
   const int wanted = cpu::workers_for(work, kInstructionsPerWorker, policy.threads);
@@ -239,6 +299,7 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
       std::unique_ptr<Worker>& worker = workers[static_cast<std::size_t>(id)];
       if (worker == nullptr) worker = std::make_unique<Worker>(*code);
       for (Bytes& output : worker->outputs) output.resize_down(0);
+      std::ranges::fill(worker->list_totals, 0);
       for (const BoundColumn& column : code->columns) {
         if (!column.is_table) continue;
         worker->slots[static_cast<std::size_t>(column.slot)] =
@@ -246,6 +307,7 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
       }
       worker->set_scalars(*code, parameters, elements);
       std::int64_t unit = 0;
+      bool is_first = true;
       while ((unit = next.fetch_add(1, std::memory_order_relaxed)) < units) {
         if (unit_bytes > 0) {
           worker->cells = cells.data() + static_cast<std::size_t>(unit) * unit_bytes;
@@ -260,12 +322,14 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
           Piece* appended = pieces.data() + static_cast<std::size_t>(block) * code->outputs.size();
           for (std::size_t o = 0; o < code->outputs.size(); ++o) {
             appended[o] = {id, worker->outputs[o].size(), 0, 0};
-            worker->list_totals[o] = 0;
+            if (threads > 1 || destinations[o].data == nullptr) worker->list_totals[o] = 0;
           }
           const std::int64_t begin = block * kBlockEvents;
           const auto failed = run_block(context, *worker, begin, std::min(events - begin, kBlockEvents));
           if (failed) fail(block, failed, nullptr);
           goes_on = !failed;
+          if (is_first) expect_outputs(*worker, blocks / threads);
+          is_first = false;
           for (std::size_t o = 0; o < code->outputs.size(); ++o) {
             appended[o].bytes = worker->outputs[o].size() - appended[o].begin;
             appended[o].total = worker->list_totals[o];
@@ -278,6 +342,7 @@ void Run::execute(const Policy& policy, std::span<const Column> given, std::span
   });
   if (error) std::rethrow_exception(error);
   if (failure) pieces.clear();
+  if (!failure) finish_given_offsets();
   if (!failure) add_up(*code, cells.data(), units, threads);
   sum_sizes();
 }
@@ -293,7 +358,32 @@ void Run::sum_sizes() {
   for (std::size_t i = 0; i < pieces.size(); ++i) sizes[i % count] += static_cast<std::int64_t>(pieces[i].bytes);
   for (std::size_t o = 0; o < count; ++o) {
     sizes[o] /= size_of(code->outputs[o].type);
-    if (code->outputs[o].is_offsets && !failure) ++sizes[o];
+    if (failure) continue;
+    if (destinations[o].data != nullptr) sizes[o] = destinations[o].extent.last - destinations[o].extent.first;
+    if (code->outputs[o].is_offsets) ++sizes[o];
+  }
+}
+
+void Run::finish_given_offsets() {
+  for (std::size_t o = 0; o < code->outputs.size(); ++o) {
+    if (destinations[o].data == nullptr || !code->outputs[o].is_offsets) continue;
+    auto* const offsets = reinterpret_cast<std::int64_t*>(destinations[o].data);
+    offsets[0] = 0;
+    if (threads == 1) continue;  // the worker counted from the first event, not from the beginning of each block
+    const std::int64_t events = destinations[o].extent.last;
+    const auto blocks = static_cast<std::int64_t>(pieces.size() / code->outputs.size());
+    const auto total = [&](std::int64_t b) {
+      return pieces[static_cast<std::size_t>(b) * code->outputs.size() + o].total;
+    };
+    cpu::run_workers(threads, [&](int id) {
+      const std::int64_t first = blocks * id / threads, last = blocks * (id + 1) / threads;
+      std::int64_t base = 0;
+      for (std::int64_t b = 0; b < first; ++b) base += total(b);
+      for (std::int64_t b = first; b < last; base += total(b++)) {
+        const std::int64_t end = std::min(events, (b + 1) * kBlockEvents);
+        for (std::int64_t i = b * kBlockEvents; i < end; ++i) offsets[i + 1] += base;
+      }
+    });
   }
 }
 
@@ -301,6 +391,11 @@ void Run::copy(int output, void* to) const {
   const auto o = static_cast<std::size_t>(output);
   const std::size_t count = code->outputs.size();
   if (sizes[o] == 0) return;
+  if (destinations[o].data != nullptr) {
+    if (destinations[o].data != to)
+      std::memcpy(to, destinations[o].data, static_cast<std::size_t>(sizes[o] * size_of(code->outputs[o].type)));
+    return;
+  }
   const bool is_offsets = code->outputs[o].is_offsets;
   auto* out = static_cast<std::byte*>(to);
   if (is_offsets) {
@@ -340,6 +435,14 @@ void Run::copy(int output, void* to) const {
     }
     copy_blocks(first, last, at, base);
   });
+}
+
+void* Run::release(int output) {
+  const auto o = static_cast<std::size_t>(output);
+  const bool is_appended = destinations[o].data == nullptr && !code->outputs[o].is_offsets;
+  if (!is_appended || threads != 1 || failure || sizes[o] * size_of(code->outputs[o].type) < kReleased) return nullptr;
+  sizes[o] = 0;
+  return workers[0]->outputs[o].release();
 }
 
 // -------------------------------------------------------------------------------------------------------------- memory
@@ -433,6 +536,10 @@ void Result::copy(int output, void* to) const {
   require_output(output, run_->code->outputs.size());
   run_->copy(output, to);
 }
+void* Result::release(int output) {
+  require_output(output, run_->code->outputs.size());
+  return run_->release(output);
+}
 void Result::copy_counts(int histogram, std::int64_t* to) const {
   require_histogram(*run_, histogram, false);
   run_->copy_bins(histogram, to);
@@ -443,19 +550,31 @@ void Result::copy_sums(int histogram, WeightedBin* to) const {
 }
 
 Result Plan::run(const Policy& policy, std::span<const Column> columns, std::span<const Scalar> parameters,
-                 std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on) const {
+                 std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on,
+                 std::span<void* const> outputs) const {
   require_policy(policy);
   if (!policy.rung.empty()) throw Error(Code::unknown_rung, "plan: a plan has no rungs; leave `rung` empty");
   std::unique_ptr<detail::Run> run = code_->take_run();
   if (run == nullptr) run = std::make_unique<detail::Run>();
   run->code = code_;
   try {
-    run->execute(policy, columns, parameters, events, limits, go_on);
+    run->execute(policy, columns, parameters, events, limits, go_on, outputs);
   } catch (...) {
     give_back(std::move(run));
     throw;
   }
   return Result(std::move(run));
+}
+
+std::vector<std::int64_t> Plan::sizes(std::span<const Column> columns, std::int64_t events) const {
+  std::vector<std::int64_t> made;
+  made.reserve(code_->outputs.size());
+  for (const detail::OutputInfo& output : code_->outputs) {
+    std::optional<detail::Extent> extent;
+    if (output.input >= 0 && events >= 0) extent = detail::extent_of(*code_, columns, events, output.input);
+    made.push_back(extent ? extent->last - extent->first + (output.is_offsets ? 1 : 0) : -1);
+  }
+  return made;
 }
 
 std::span<const int> Plan::columns() const noexcept { return code_->used_columns; }

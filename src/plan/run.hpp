@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "plan/code.hpp"
@@ -25,6 +27,17 @@ inline constexpr std::int64_t kBlockElements = std::int64_t{1} << 17;
 inline constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 4096;
 /// Bytes of a tile. Not a power of two, so that tiles do not compete for the same sets of L1.
 inline constexpr std::size_t kTileBytes = (kTile + kSlack) * 8;
+
+inline std::int64_t offset_at(const Column& column, ElementType type, std::int64_t i) {
+  switch (type) {
+    case ElementType::int32:
+      return static_cast<const std::int32_t*>(column.data)[i];
+    case ElementType::uint32:
+      return static_cast<const std::uint32_t*>(column.data)[i];
+    default:
+      return static_cast<const std::int64_t*>(column.data)[i];
+  }
+}
 
 /// Thrown where a block needs more memory than is allowed.
 struct TooLarge {};
@@ -63,12 +76,20 @@ class Bytes {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] const std::byte* data() const noexcept { return memory_.get(); }
   void resize_down(std::size_t size) noexcept { size_ = size; }
+  /// Says how many bytes are expected. Memory that is not written costs nothing, but moving it does.
+  void expect(std::size_t bytes) noexcept { expected_ = bytes; }
+  /// Returns the memory, which the caller frees by std::free(). There are then no bytes.
+  void* release() noexcept;
   /// Returns the beginning of `bytes` new bytes.
   std::byte* append(std::size_t bytes);
 
  private:
-  std::unique_ptr<std::byte[]> memory_;
+  struct Free {
+    void operator()(std::byte* memory) const noexcept { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> memory_;
   std::size_t size_ = 0, capacity_ = 0;
+  std::size_t expected_ = 0;
 };
 
 /// The memory of one worker.
@@ -117,27 +138,48 @@ struct Piece {
   std::int64_t total = 0;  ///< of offsets: the last one
 };
 
+/// Elements of an input domain in the columns over it.
+struct Extent {
+  std::int64_t first = 0, last = 0;
+};
+/// Returns the extent of an input, numbered as OutputInfo::input; nothing if columns are missing or too short. The
+/// offsets between are not looked at.
+std::optional<Extent> extent_of(const Compiled& code, std::span<const Column> columns, std::int64_t events,
+                                std::int32_t input);
+
+/// The caller's memory for an output.
+struct Destination {
+  std::byte* data = nullptr;
+  Extent extent;
+};
+
 class Run {
  public:
   std::shared_ptr<const Compiled> code;  ///< null while the memory is kept
   std::vector<std::unique_ptr<Worker>> workers;
-  std::vector<Piece> pieces;        ///< of output o in block b: [b · outputs + o]
-  std::vector<std::int64_t> sizes;  ///< of outputs: elements
-  std::vector<Column> columns;      ///< by number
-  Buffer cells;                     ///< of the histograms: of each work unit, and afterwards in the first one of all
+  std::vector<Piece> pieces;              ///< of output o in block b: [b · outputs + o]
+  std::vector<std::int64_t> sizes;        ///< of outputs: elements
+  std::vector<Column> columns;            ///< by number
+  std::vector<Destination> destinations;  ///< of outputs
+  Buffer cells;  ///< of the histograms: of each work unit, and afterwards in the first one of all
   int threads = 1;
   std::optional<Failure> failure;
 
   /// Runs all blocks. Throws Error.
   void execute(const Policy& policy, std::span<const Column> given, std::span<const Scalar> parameters,
-               std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on);
+               std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on,
+               std::span<void* const> to);
   void copy(int output, void* to) const;
+  /// As Result::release().
+  void* release(int output);
   /// Copies the bins of a histogram, of 8 bytes, with weights of 16.
   void copy_bins(int histogram, void* to) const;
 
  private:
   void check_inputs(std::span<const Column> given, std::span<const Scalar> parameters, std::int64_t events);
   void sum_sizes();
+  /// Completes the offsets in the caller's memory.
+  void finish_given_offsets();
 };
 
 }  // namespace upsweep::plan::detail

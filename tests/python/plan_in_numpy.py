@@ -215,6 +215,9 @@ class Builder:
     def positions(self, domain):
         return self._value("int32", domain, "positions", domain)
 
+    def numbers(self, index, domain):
+        return self._value("int64", self.of[index], "numbers", index, domain)
+
     def parents(self, lists):
         return self._value("int32", lists, "parents", lists)
 
@@ -389,8 +392,8 @@ class Run:
         kind, args = self.nodes[value]
         if kind == "column":
             return args[2]
-        if kind in ("fill", "take"):
-            return args[1] if kind == "fill" else self.domain_of(args[1])
+        if kind in ("fill", "take", "numbers"):
+            return args[1] if kind == "fill" else self.domain_of(args[kind == "take"])
         if kind in ("positions", "parents", "source", "concatenate"):
             return args[0]
         if kind in ("starts", "counts"):
@@ -432,6 +435,10 @@ class Run:
 
     def do_positions(self, domain):
         return np.arange(self.of(domain).n, dtype=np.int32)
+
+    def do_numbers(self, index, domain):
+        index = self.of(index).astype(np.int64)
+        return np.where(index < 0, -1, index + self.of(domain).base)
 
     def do_parents(self, lists):
         return self.of(lists).parents.astype(np.int32)

@@ -28,17 +28,3 @@ def test_classes_of_lists_in_lists():
         return ak.zip({"a": x, "b": x * 2}, depth_limit=2)
 
     assert_alike(ak.pad_none(function(array).a, 1, axis=2), ak.pad_none(fuse(function)(array).a, 1, axis=2))
-
-
-@expected_to_fail(
-    "where a list is missing, ak.where returns the last one of the content, also if it is of no event that is kept"
-)
-def test_lists_of_events_that_are_not_kept():
-    inner = contents.ListOffsetArray(index(0, 1, 2, 3, 6), contents.NumpyArray(np.arange(6.0)))
-    array = ak.Array(contents.ListOffsetArray(index(0, 2, 3, 4), inner))
-
-    def function(x):
-        return x[ak.sum(ak.num(x, axis=2), axis=1) < 3]
-
-    padded = [ak.pad_none(f(array), 2) for f in (function, fuse(function))]
-    assert_alike(*(ak.where(ak.num(x, axis=2) > 0, x, x) for x in padded))

@@ -5,6 +5,7 @@
 purity.py      proves that the function has no side effect, and finds what it reads besides its arguments
 instructions.py  what the code of a function reads, calls and changes
 guards.py      notices that something has changed since that the function reads
+matching.py    compares the arguments of a call with those of a recording
 recorder.py    runs the function once on arrays without data, and records its calls as a graph
 program.py     executes the graph: plans, and Awkward's own functions where plans lack a call
 lowering.py    nodes of the graph → values and domains of a plan: positions, masks, broadcasting, subscripts
@@ -36,6 +37,7 @@ _CPU = ak.Array([0]).layout.backend
 if TESTED:
     from upsweep.awkward._fuse import layouts, recorder
     from upsweep.awkward._fuse.guards import Guards
+    from upsweep.awkward._fuse.matching import Found, matcher
     from upsweep.awkward._fuse.program import Program, Rerun
     from upsweep.awkward._fuse.purity import Impure, Reach, is_constant
 
@@ -45,6 +47,10 @@ __all__ = ["Fused", "fuse"]
 _MOST_RECORDINGS = 64
 # Recordings for the same types, because something changes that the function reads.
 _MOST_CHANGES = 16
+
+
+# NumPy's state of errors of floats: an object that np.errstate replaces.
+_errors = np._core.umath._extobj_contextvar.get if TESTED else np.geterr
 
 
 def _builder() -> Any:
@@ -155,6 +161,17 @@ class Arguments:
         return over(args), over(kwargs)
 
 
+class _Entry:
+    """A recording: a program, or why there is none; what the function has read; and a function that finds the same arguments."""
+
+    __slots__ = ("guards", "match", "program")
+
+    def __init__(self, program: Program | str, guards: Guards, match: Any):
+        self.program = program
+        self.guards = guards
+        self.match = match
+
+
 class Fused:
     """The result of fuse(): a function that runs in one pass over its arrays."""
 
@@ -164,7 +181,9 @@ class Fused:
         self._threads = threads
         self._exact = exact
         self._new_builder = new_builder
-        self._entries: dict[tuple, tuple[Program | str, Guards]] = {}
+        self._entries: dict[tuple, _Entry] = {}
+        self._last: _Entry | None = None  # the one of the last call, if it can find its arguments
+        self._calm: Any = None  # a state of errors for which plans run
         self._changes: dict[tuple, int] = {}
         self._static: set[int] = set()  # the places of numbers whose values belong to the key
         # Of self._entries and self._static; not held while a function is recorded or runs.
@@ -181,25 +200,32 @@ class Fused:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        last, errors = self._last, _errors()
+        if last is not None and errors is self._calm:
+            found = last.match(args, kwargs)
+            if found is not None and last.guards.changed() is None:
+                return self._executed(last.program, found, args, kwargs)
         if TESTED and not recorder.calm(np.geterr()):
             return self._alone("NumPy raises or reports errors of floats", args, kwargs)
+        self._calm = errors
         try:
-            arguments, entry = self._entry(args, kwargs)
+            found, program = self._found(args, kwargs)
         except _TypeTracer:
             return self._function(*args, **kwargs)
         except _Refused as why:
             return self._alone(str(why), args, kwargs)
-        if isinstance(entry, str):
-            return self._alone(entry, args, kwargs)
-        if entry.refused is not None:
-            return self._alone(entry.refused, args, kwargs)
+        return self._alone(program, args, kwargs) if isinstance(program, str) else self._executed(program, found, args, kwargs)
+
+    def _executed(self, program: Program, found: Found, args: tuple, kwargs: dict) -> Any:
+        if program.refused is not None:
+            return self._alone(program.refused, args, kwargs)
         try:
-            made = entry.run(arguments.values, arguments.buffers, self._threads)
+            made = program.run(found, self._threads)
         except Rerun as why:
             return self._alone(str(why), args, kwargs)
         except Exception as error:  # noqa: BLE001 - the function raises the error again, at the line that is wrong
             made = self._alone(f"{type(error).__name__}: {error}", args, kwargs)
-            entry.refused = self.reason  # the function has raised no error: its calls cannot be executed one by one
+            program.refused = self.reason  # the function has raised no error: its calls cannot be executed one by one
             return made
         self.reason = None
         return made
@@ -208,20 +234,23 @@ class Fused:
         self.reason = reason
         return self._function(*args, **kwargs)
 
-    def _entry(self, args: tuple, kwargs: dict) -> tuple[Arguments, Program | str]:
+    def _found(self, args: tuple, kwargs: dict) -> tuple[Found, Program | str]:
         if not TESTED:
             raise _Refused(f"upsweep.awkward.fuse was tested with awkward {AWKWARD}, not with {ak.__version__}")
         while True:
             arguments = Arguments(args, kwargs, self._static)
             key = (*arguments.key, *arguments.buffers.key)
             entry = self._entries.get(key)
-            changed = None if entry is None else entry[1].changed()
+            found = Found(arguments.values, arguments.buffers.columns, arguments.buffers.lengths, False)
+            changed = None if entry is None else entry.guards.changed()
             if entry is not None and changed is None:
-                return arguments, entry[0]
+                if entry.match is not None:
+                    self._last = entry
+                return found, entry.program
             if entry is None and len(self._entries) >= _MOST_RECORDINGS:
-                return arguments, f"there are {_MOST_RECORDINGS} recordings of the function"
+                return found, f"there are {_MOST_RECORDINGS} recordings of the function"
             if self._changes.get(key, 0) >= _MOST_CHANGES:
-                return arguments, f"{changed} changes between calls"
+                return found, f"{changed} changes between calls"
             guards = Guards()
             guards.kept = arguments.objects
             made = self._record(arguments, args, kwargs, guards)
@@ -231,8 +260,9 @@ class Fused:
                     continue
                 if entry is not None:
                     self._changes[key] = self._changes.get(key, 0) + 1
-                self._entries[key] = (made, guards)
-            return arguments, made
+                match = matcher(args, kwargs, self._static) if isinstance(made, Program) else None
+                self._entries[key] = _Entry(made, guards, match)
+            return found, made
 
     def _record(self, arguments: Arguments, args: tuple, kwargs: dict, guards: Guards) -> Program | str | set:
         """A program; why there is none; or the places of numbers whose values the function needs."""
@@ -269,16 +299,16 @@ class Fused:
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Runs the function and returns what was fused: the plans, and each call that Awkward executed, with the reason."""
         try:
-            arguments, entry = self._entry(args, kwargs)
+            found, program = self._found(args, kwargs)
         except _TypeTracer:
             return "not fused: an argument is a type tracer"
         except _Refused as why:
             return f"not fused: {why}"
-        if isinstance(entry, str):
-            return f"not fused: {entry}"
+        if isinstance(program, str):
+            return f"not fused: {program}"
         from upsweep.awkward._fuse.explain import explanation
 
-        return explanation(entry, arguments.values, arguments.buffers, self._threads)
+        return explanation(program, found, self._threads)
 
     def stream(self, paths: Any, *args: Any, columns: Any = None, progress: bool | None = None, **kwargs: Any) -> Any:
         """Runs the function on the events of files that may be larger than memory, and returns the sum of its results.
@@ -331,8 +361,7 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
     Counts are those of the function itself. So are sums of weights, if they are exact in float64. Other sums may be rounded
     differently: of n weights by at most n * 2**-53 times the sum of their absolute values. They do not depend on the number of threads.
 
-    Results do not share memory with the arguments, where Awkward's may. Two kinds of results share memory as Awkward's do:
-    arguments that the function returns, and results of calls that Awkward executes. Results may share memory with each other.
+    Results may share memory with the arguments and with each other, as in Awkward.
 
     Args:
         function: a function of Awkward Arrays

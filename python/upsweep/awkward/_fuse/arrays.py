@@ -11,6 +11,9 @@
     Foreign(reason)               an array that plans do not support; only calls that use it are not lowered
 
 Each array has a `domain`, the plan's handle of the index space of its outermost elements.
+
+Records and lists that are elements of an argument have an Origin. A result of such elements is then the argument's layout, carried
+by an index as Awkward carries it, and the plan computes the index only.
 """
 
 from __future__ import annotations
@@ -41,6 +44,17 @@ class Val:
         self.local = None  # (lists, positions): this value is the local index of these positions in these lists
 
 
+class Origin:
+    """The elements of an argument that an array consists of."""
+
+    __slots__ = ("domain", "index", "layout")
+
+    def __init__(self, layout: Any, domain: int, index: Val | None = None):
+        self.layout = layout  # from the layouts of the arguments to one of their contents
+        self.domain = domain  # of the elements of that content
+        self.index = index  # positions in that domain; None: all elements in order
+
+
 class Column:
     __slots__ = ("domain", "value")
 
@@ -50,20 +64,22 @@ class Column:
 
 
 class Record:
-    __slots__ = ("domain", "fields")
+    __slots__ = ("domain", "fields", "origin")
 
-    def __init__(self, fields: dict[str, Any], domain: int):
+    def __init__(self, fields: dict[str, Any], domain: int, origin: Origin | None = None):
         self.fields = fields
         self.domain = domain
+        self.origin = origin
 
 
 class Lists:
-    __slots__ = ("content", "domain", "lists")
+    __slots__ = ("content", "domain", "lists", "origin")
 
-    def __init__(self, lists: int, content: Any, domain: int):
+    def __init__(self, lists: int, content: Any, domain: int, origin: Origin | None = None):
         self.lists = lists
         self.content = content
         self.domain = domain
+        self.origin = origin
 
 
 class Option:

@@ -110,10 +110,20 @@ def is_true(x: Any) -> bool:
 # ------------------------------------------------------------------------------------------------------ types and names
 
 
-@lowers(ak.with_name, ak.with_parameter, ak.without_parameters, ak.to_packed)
+@lowers(ak.with_name, ak.with_parameter, ak.without_parameters)
 def unchanged(low: Lowering, node: Any, array: Any, *_args: Any, **_kwargs: Any) -> Any:
     needs_array(array)
     return array
+
+
+@lowers(ak.to_packed)
+def to_packed(low: Lowering, node: Any, array: Any, **_kwargs: Any) -> Any:
+    """The array without its origin: a layout of an argument need not be packed."""
+
+    def over(x: Any) -> Any:
+        return x if isinstance(x, Column) else _inside(low, x, over)
+
+    return over(array)
 
 
 @lowers(ak.values_astype)

@@ -6,14 +6,14 @@ from typing import Any
 
 import awkward as ak
 
-from upsweep.awkward._fuse.layouts import Buffers
+from upsweep.awkward._fuse.matching import Found
 from upsweep.awkward._fuse.program import Program, Rerun, Stage
 
 
-def explanation(program: Program, values: list[Any], buffers: Buffers, threads: int | None) -> str:
+def explanation(program: Program, found: Found, threads: int | None) -> str:
     stages: list[Stage] = []
     try:
-        stages = program.computed(values, buffers, threads)[1]
+        stages = program.computed(found, threads)[1]
     except Rerun as why:
         end = [f"these arguments: not fused: {why}"]
     except Exception as error:  # noqa: BLE001 - the function raises it when it is called

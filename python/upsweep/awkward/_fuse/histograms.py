@@ -553,7 +553,8 @@ class Recipe:
             self.entries = low.builder.histogram([made.entries.handle], [("integer", 0, 1, False, False)], None)
             low.histograms += 1
 
-    def array(self, outputs: list) -> Bins:
+    def array(self, results: Any) -> Bins:
+        outputs = results.outputs
         first = len(outputs) - self.low.histograms
         is_empty = self.grows and outputs[first + self.entries][0] == 0
         return Bins(self, outputs[first + self.number], is_empty)

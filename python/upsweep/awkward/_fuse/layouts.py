@@ -8,7 +8,19 @@ from typing import Any
 import awkward as ak
 import numpy as np
 
-from upsweep.awkward._fuse.arrays import Column, Fixed, Foreign, Lists, Option, Record, Rerun, Single, Unsupported, has_lists
+from upsweep.awkward._fuse.arrays import (
+    Column,
+    Fixed,
+    Foreign,
+    Lists,
+    Option,
+    Origin,
+    Record,
+    Rerun,
+    Single,
+    Unsupported,
+    has_lists,
+)
 
 contents = ak.contents
 
@@ -41,9 +53,10 @@ class Buffers:
     key, so that the plan's columns and a later call's buffers agree.
     """
 
-    __slots__ = ("aliases", "columns", "key", "lengths", "seen")
+    __slots__ = ("aliases", "columns", "is_plain", "key", "lengths", "seen")
 
     def __init__(self):
+        self.is_plain = False
         self.columns: list[Any] = []
         self.key: list[Any] = []
         self.lengths: list[int] = []  # of the outermost arrays
@@ -106,7 +119,7 @@ class Buffers:
             self.in_place(node, _offsets_of(node))
         elif kind in (contents.ListOffsetArray, contents.ListArray):
             key.append(kind)
-            key.append(np.dtype(np.int64))
+            key.append(node.starts.dtype)
             if node._parameters:
                 key.append(repr(node._parameters))
             packed = Once(lambda: (node if made is None else made()).to_ListOffsetArray64(True))
@@ -121,6 +134,7 @@ class Buffers:
             self.walk(node._content, None)
         elif kind is contents.IndexedArray and node.parameter("__array__") is None:
             key.append("indexed")
+            key.append(node._index.dtype)
             if node._parameters:
                 key.append(repr(node._parameters))
             inner = node._content
@@ -223,17 +237,36 @@ def _valid_and_content(node: Any) -> tuple[np.ndarray, Any]:
     return np.asarray(node.mask_as_bool(valid_when=True)), node._content[: node.length]
 
 
-def lowered_input(low: Any, node: Any, start: int, domain: int, made: bool = False) -> tuple[Any, int]:
+def _content_of(find: Any) -> Any:
+    return find and (lambda inputs: find(inputs)._content)
+
+
+def _field_of(find: Any, i: int) -> Any:
+    return find and (lambda inputs: find(inputs)._contents[i])
+
+
+def lowered_input(low: Any, node: Any, start: int, domain: int, find: Any, made: bool = False) -> tuple[Any, int]:
     """The lowered array of a layout whose first buffer has number `start`, and the number after its last one.
 
-    `made` as in Buffers.walk(): the layout is not used in place.
+    `find(inputs)` returns the layout among those of the arguments, in a later call; it is None if the elements of the domain are
+    not those of the layout. `made` as in Buffers.walk(): the layout is not used in place.
     """
+    array, after = _lowered_input(low, node, start, domain, find, made)
+    if find is not None:
+        if type(array) is Column:
+            low.columns[array.value.handle] = find
+        elif isinstance(array, Record | Lists) and array.origin is None:
+            array.origin = Origin(find, domain)
+    return array, after
+
+
+def _lowered_input(low: Any, node: Any, start: int, domain: int, find: Any, made: bool) -> tuple[Any, int]:
     kind = type(node)
     if kind is contents.NumpyArray:
         dtype = node._data.dtype
         if node._data.ndim != 1:
             if type(node._data) is np.ndarray:
-                return lowered_input(low, node.to_RegularArray(), start, domain, made)
+                return lowered_input(low, node.to_RegularArray(), start, domain, None, made)
             return Foreign(f"an array of {node._data.ndim} dimensions", domain), start
         if dtype.name not in TYPES or not dtype.isnative or node.parameter("__array__") is not None:
             return Foreign(f"numbers of type {dtype}", domain), start + 1
@@ -245,28 +278,28 @@ def lowered_input(low: Any, node: Any, start: int, domain: int, made: bool = Fal
         made = made or (kind is contents.ListArray and _offsets_of(node) is None)
         offsets = node._offsets.dtype.name if kind is contents.ListOffsetArray and not made else "int64"
         lists = low.input_lists(domain, start, offsets)
-        content, after = lowered_input(low, node._content, start + 1, lists, made)
+        content, after = lowered_input(low, node._content, start + 1, lists, None if made else _content_of(find), made)
         return Lists(lists, content, domain), after
     if kind is contents.RegularArray and node._size > 0 and node.parameter("__array__") is None:
         if node._size == 1:
-            content, after = lowered_input(low, node._content, start, domain, made)
+            content, after = lowered_input(low, node._content, start, domain, _content_of(find), made)
             return Single(content), after
         lists = low.input_lists(domain, start, "int64")
         low.sizes[lists] = node._size
-        content, after = lowered_input(low, node._content, start + 1, lists, made)
+        content, after = lowered_input(low, node._content, start + 1, lists, _content_of(find), made)
         return Lists(lists, content, domain), after
     if kind is contents.IndexedArray and not made and _is_identity(node):
-        return lowered_input(low, node._content, start, domain)
+        return lowered_input(low, node._content, start, domain, _content_of(find))
     if kind is contents.IndexedArray and node.parameter("__array__") is None:
-        return lowered_input(low, node._content, start, domain, True)
+        return lowered_input(low, node._content, start, domain, None, True)
     if kind is contents.RecordArray:
         fields, after = {}, start
-        for name, content in zip(node.fields, node._contents):
-            fields[name], after = lowered_input(low, content, after, domain, made)
+        for i, (name, content) in enumerate(zip(node.fields, node._contents)):
+            fields[name], after = lowered_input(low, content, after, domain, _field_of(find, i), made)
         return Record(fields, domain), after
     if node.is_option:
         valid = low.column(start, "bool", domain)
-        content, after = lowered_input(low, node._content, start + 1, domain, True)
+        content, after = lowered_input(low, node._content, start + 1, domain, None, True)
         return Option(valid, content, None if kind is contents.IndexedOptionArray else "content"), after
     return Foreign(f"a layout of class {kind.__name__}", domain), start
 
@@ -336,16 +369,137 @@ def classes(layout: Any) -> tuple:
     return kind, getattr(layout, "dtype", None)
 
 
+# Awkward's constructors check their arguments, which takes longer than a plan of a few events.
+
+_BACKEND = _NUMBERS(np.zeros(1)).backend
+_NPLIKE = _BACKEND.nplike
+
+
+def _numbers(data: np.ndarray, parameters: Any) -> Any:
+    made = object.__new__(_NUMBERS)
+    made._data, made._parameters, made._backend = data, parameters, _BACKEND
+    return made
+
+
+def _index(data: np.ndarray) -> ak.index.Index64:
+    """The data must be a contiguous array of int64."""
+    made = object.__new__(ak.index.Index64)
+    made._nplike, made._metadata, made._data = _NPLIKE, None, data
+    return made
+
+
+def _lists(offsets: np.ndarray, content: Any, parameters: Any) -> Any:
+    made = object.__new__(contents.ListOffsetArray)
+    made._offsets, made._content, made._parameters, made._backend = _index(offsets), content, parameters, _BACKEND
+    return made
+
+
+def _records(fields: list, names: Any, parameters: Any) -> Any:
+    made = object.__new__(contents.RecordArray)
+    made._contents, made._fields, made._length, made._length_generator = fields, names, fields[0].length, None
+    made._parameters, made._backend = parameters, _BACKEND
+    return made
+
+
+def _indexed(index: np.ndarray, content: Any, parameters: Any) -> Any:
+    made = object.__new__(contents.IndexedArray)
+    made._index, made._content, made._parameters, made._backend = _index(index), content, parameters, _BACKEND
+    return made
+
+
+class Made:
+    """Outputs of one call: those of the plan, and the arguments with which results share memory."""
+
+    __slots__ = ("buffers", "events", "inputs", "low", "outputs")
+
+    def __init__(self, low: Any, inputs: list, buffers: list, events: int, outputs: list):
+        self.low = low
+        self.inputs = inputs  # layouts of the arguments
+        self.buffers = buffers
+        self.events = events
+        self.outputs = outputs  # of the plan
+
+    def extent(self, domain: int) -> tuple[int, int]:
+        """Where the elements of the events, or of the lists of an argument, are in the argument's content."""
+        if domain == self.low.events:
+            return 0, self.events
+        offsets = self._offsets(domain)
+        return int(offsets[0]), int(offsets[-1])
+
+    def _offsets(self, lists: int) -> np.ndarray:
+        number, parent = self.low.input_offsets[lists]
+        first, last = self.extent(parent)
+        return array_of(self.buffers[number])[first : last + 1]
+
+    def offsets(self, lists: int) -> np.ndarray:
+        """Offsets that begin at 0."""
+        made = self._offsets(lists)
+        if len(made) == 0:
+            return np.zeros(1, np.int64)
+        return made.astype(np.int64, copy=False) if made[0] == 0 else made.astype(np.int64) - made[0]
+
+
+def array_of(column: Any) -> np.ndarray:
+    """A buffer as a contiguous array."""
+    if isinstance(column, Once):
+        column = column()
+    if type(column) is not np.ndarray:
+        column = np.asarray(column.materialize())
+    return np.ascontiguousarray(column)
+
+
+def _trimmed_to(layout: Any, first: int, last: int) -> Any:
+    return layout if first == 0 and last == layout.length else layout._getitem_range(first, last)
+
+
+def _carried(layout: Any, index: np.ndarray, meta: Any) -> Any:
+    """The elements of a layout with these numbers, as Awkward carries them. `meta` is the type of the result."""
+    if type(meta) is contents.IndexedArray:
+        if type(layout) is contents.RecordArray:
+            return _indexed(index, layout, meta._parameters)
+        return contents.IndexedArray.simplified(ak.index.Index64(index), layout, parameters=meta._parameters)
+    if type(layout) is contents.ListOffsetArray and type(layout._offsets) is ak.index.Index64:
+        offsets = layout._offsets._data
+        made = object.__new__(contents.ListArray)
+        made._starts, made._stops, made._content = _index(offsets[:-1][index]), _index(offsets[1:][index]), layout._content
+        made._parameters, made._backend = layout._parameters, _BACKEND
+        return made
+    return layout._carry(ak.index.Index64(index), allow_lazy=True)
+
+
+def _chosen(layout: Any, index: np.ndarray, parameters: Any) -> Any:
+    """The elements with these numbers, which are missing where the number is -1."""
+    return contents.IndexedOptionArray.simplified(ak.index.Index64(index), layout, parameters=parameters)
+
+
+def _in_turn(columns: list[np.ndarray]) -> np.ndarray:
+    """The first elements of all columns, the second ones, …"""
+    made = np.empty((len(columns[0]), len(columns)), columns[0].dtype)
+    for i, column in enumerate(columns):
+        made[:, i] = column
+    return made.reshape(-1)
+
+
+_NOTHING = np.empty(0, np.int64)
+
+
+def _alike(layout: Any, meta: Any) -> bool:
+    return layout.form.is_equal_to(meta.form, all_parameters=True)
+
+
 class Shape:
-    """How to make an Awkward array of a plan's outputs, with the type of `meta`."""
+    """How to make an Awkward array of a plan's outputs, with the type of `meta`.
+
+    Elements of arguments are not copied where Awkward does not copy them: the layout shares their memory.
+    """
 
     def __init__(self, low: Any, array: Any, meta: ak.Array):
         self.make = self.of(low, array, meta._layout)
         self.behavior, self.attrs = meta._behavior, meta._attrs or None
         self.attributes: dict[str, Any] | None = None  # of such an array, without its layout
 
-    def array(self, outputs: list) -> ak.Array:
-        layout = self.make(outputs)
+    def array(self, made: Made) -> ak.Array:
+        layout = self.make(made)
         if self.attributes is None:
             made = ak.Array(layout, behavior=self.behavior, attrs=self.attrs)
             if type(made) is ak.Array and not made._attrs:
@@ -357,9 +511,12 @@ class Shape:
         return made
 
     def of(self, low: Any, array: Any, layout: Any) -> Any:
-        """Adds the array's outputs to the plan. Returns a function from the outputs' arrays to a layout."""
+        """Adds the array's outputs to the plan. Returns a function from Made to a layout."""
         parameters = layout._parameters
         kind = type(array)
+        shared = self.shared(low, array, layout)
+        if shared is not None:
+            return shared
         if layout.is_indexed and not layout.is_option:
             content = self.of(low, array, layout._content)
             is_seen = layout._content.is_record or layout._content.is_list
@@ -373,7 +530,7 @@ class Shape:
             return lambda out: contents.NumpyArray(made(out).to_backend_array(), parameters=parameters)
         if kind is Column:
             number = low.output(array.value, array.domain)
-            return lambda out: contents.NumpyArray(out[number], parameters=parameters)
+            return lambda out: _numbers(out.outputs[number], parameters)
         if kind is Record:
             if not array.fields:
                 raise Unsupported("records without fields")
@@ -381,18 +538,17 @@ class Shape:
             fields = layout._fields
 
             def record(out: list) -> Any:
-                made = [each(out) for each in of_fields]
-                return contents.RecordArray(made, fields, length=made[0].length, parameters=parameters)
+                return _records([each(out) for each in of_fields], fields, parameters)
 
             return record
         if kind is Lists:
             content = self.of(low, array.content, layout._content)
             if layout.is_regular:
                 return lambda out: contents.RegularArray(content(out), layout._size, parameters=parameters)
-            number = low.output_offsets(array.lists)
+            offsets = self.offsets(low, array.lists)
             if type(layout) is contents.ListArray:
-                return lambda out: list_array(out[number], content(out), parameters)
-            return lambda out: contents.ListOffsetArray(ak.index.Index64(out[number]), content(out), parameters=parameters)
+                return lambda out: list_array(offsets(out), content(out), parameters)
+            return lambda out: _lists(offsets(out), content(out), parameters)
         if kind is Single:
             content = self.of(low, array.content, layout._content)
 
@@ -404,7 +560,90 @@ class Shape:
                 return contents.ListOffsetArray(offsets, made, parameters=parameters)
 
             return single
+        if kind is Fixed:
+            return self.fixed(low, array.contents, layout)
         raise Unsupported(f"a result of {kind.__name__}")
+
+    def fixed(self, low: Any, each: list, layout: Any) -> Any:
+        """As of(), of lists of a fixed length, of which the plan computes one element after the other."""
+        size, parameters, of_content = len(each), layout._parameters, layout._content._parameters
+        if all(type(x) is Column for x in each):
+            columns = [low.output(x.value, x.domain) for x in each]
+
+            def of_numbers(out: list) -> Any:
+                content = _numbers(_in_turn([out.outputs[i] for i in columns]), of_content)
+                return contents.RegularArray(content, size, len(out.outputs[columns[0]]), parameters=parameters)
+
+            return of_numbers
+        chosen = [self.choice(low, x, layout._content) if type(x) is Option else None for x in each]
+        if None in chosen or len({id(find) for find, _ in chosen}) > 1:
+            raise Unsupported("a result of lists of a fixed length")
+        find, indices = chosen[0][0], [number for _, number in chosen]
+
+        def of_choices(out: list) -> Any:
+            content = _chosen(find(out.inputs), _in_turn([out.outputs[i] for i in indices]), of_content)
+            return contents.RegularArray(content, size, len(out.outputs[indices[0]]), parameters=parameters)
+
+        return of_choices
+
+    def offsets(self, low: Any, lists: int) -> Any:
+        if lists in low.input_offsets:
+            low.shares = True
+            return lambda out: out.offsets(lists)
+        number = low.output_offsets(lists)
+        return lambda out: out.outputs[number]
+
+    def shared(self, low: Any, array: Any, layout: Any) -> Any:
+        """As of(), of elements of an argument. Returns None if Awkward's layout is another one."""
+        if isinstance(array, Record | Lists):
+            origin = array.origin
+        elif type(array) is Column and array.value.handle in low.columns and array.value.domain == array.domain:
+            origin = Origin(low.columns[array.value.handle], array.domain)
+        else:
+            return None
+        if origin is None:
+            return None
+        low.shares = True
+        find, domain = origin.layout, origin.domain
+        if origin.index is None:
+            if not _alike(find(low.layouts), layout):
+                return None
+            return lambda out: _trimmed_to(find(out.inputs), *out.extent(domain))
+        if not _alike(_carried(find(low.layouts), _NOTHING, layout), layout):
+            return None
+        number = low.output_numbers(origin.index, domain)
+        return lambda out: _carried(find(out.inputs), out.outputs[number], layout)
+
+    def chosen(self, low: Any, array: Any, layout: Any) -> Any:
+        """As shared(), of elements that may be missing."""
+        found = self.choice(low, array, layout)
+        if found is None:
+            return None
+        (find, number), parameters = found, layout._parameters
+        return lambda out: _chosen(find(out.inputs), out.outputs[number], parameters)
+
+    def choice(self, low: Any, array: Any, layout: Any) -> tuple[Any, int] | None:
+        """The argument's layout as in Origin, and the output of the index; None if Awkward's layout is another one."""
+        if type(layout) is not contents.IndexedOptionArray:
+            return None
+        content = array.content
+        origin = None
+        if isinstance(content, Record):
+            origin = content.origin
+        elif type(content) is Column and content.value.op == "take" and content.value.args[0].handle in low.columns:
+            of, index = content.value.args
+            origin = Origin(low.columns[of.handle], of.domain, index)
+        if origin is None or origin.index is None or has_lists(content):
+            return None
+        find, domain, parameters = origin.layout, origin.domain, layout._parameters
+        if not _alike(_chosen(find(low.layouts), _NOTHING, parameters), layout):
+            return None
+        low.shares = True
+        index, nothing = origin.index, low.constant(0, "int32")
+        if array.valid is not low.map("greater_equal", index, nothing):  # it is negative where nothing is
+            there = low.everywhere(array.valid, array.domain)
+            index = low.map("where", there, index, low.constant(-1, "int32"))
+        return find, low.output_numbers(index, domain)
 
     def option(self, low: Any, array: Any, layout: Any) -> Any:
         """As of(), of missing values. The classes of layouts are Awkward's, because its functions differ by class."""
@@ -416,6 +655,9 @@ class Shape:
         if kind is contents.BitMaskedArray:  # Awkward's type tracer does not notice where it becomes a ByteMaskedArray
             raise Unsupported("a layout of class BitMaskedArray")
         is_indexed = kind is contents.IndexedOptionArray
+        chosen = self.chosen(low, array, layout)
+        if chosen is not None:
+            return chosen
         if has_lists(array.content) and array.hides != ("nothing" if is_indexed else "content"):
             raise Unsupported("missing lists: what Awkward's layout hides is not known")
         if is_indexed:
@@ -424,8 +666,9 @@ class Shape:
             valid, dtype = low.output(there, array.domain), layout._index.dtype
 
             def indexed(out: list) -> Any:
-                index = np.full(len(out[valid]), -1, dtype)
-                places = np.flatnonzero(out[valid])
+                is_there = out.outputs[valid]
+                index = np.full(len(is_there), -1, dtype)
+                places = np.flatnonzero(is_there)
                 index[places] = np.arange(len(places), dtype=dtype)
                 return contents.IndexedOptionArray(ak.index.Index(index), content(out), parameters=parameters)
 
@@ -434,7 +677,7 @@ class Shape:
         mask = low.output(array.valid if layout._valid_when else low.invert(array.valid), array.domain)
 
         def masked(out: list) -> Any:
-            index = ak.index.Index8(out[mask].view(np.int8))
+            index = ak.index.Index8(out.outputs[mask].view(np.int8))
             return contents.ByteMaskedArray(index, content(out), valid_when=layout._valid_when, parameters=parameters)
 
         return masked

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from upsweep.awkward._fuse import layouts
-from upsweep.awkward._fuse.arrays import Column, Fixed, Foreign, Lists, Option, Record, Scalar, Single, Unsupported, Val
+from upsweep.awkward._fuse.arrays import Column, Fixed, Foreign, Lists, Option, Origin, Record, Scalar, Single, Unsupported, Val
 
 # Functions of floats whose last bits depend on the library: with exact=True, NumPy's own loops compute them.
 _ROUNDED = {"power", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
@@ -27,8 +27,9 @@ _ROUNDED = {"power", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "lo
 
 
 class Lowering:
-    def __init__(self, builder: Any, aliases: dict[int, int], exact: bool):
+    def __init__(self, builder: Any, aliases: dict[int, int], exact: bool, layouts: list[Any]):
         self.builder = builder
+        self.layouts = layouts  # of the arguments
         self.exact = exact
         self.events = builder.events()
         self.aliases = aliases  # buffers of offsets: the first one that is the same array
@@ -44,6 +45,9 @@ class Lowering:
         self.messages: list[str] = []  # of checks
         self.outputs: dict[tuple, int] = {}
         self.histograms = 0  # that the plan fills
+        self.shares = False  # whether results share memory with arguments
+        self.columns: dict[int, Any] = {}  # columns of the arguments by their handles: as Origin.layout
+        self.input_offsets: dict[int, tuple[int, int]] = {}  # lists of the arguments: the buffer of offsets, the parent
 
     # ---- values
 
@@ -180,7 +184,9 @@ class Lowering:
         if self.list_parents.setdefault(first, domain) != domain:
             first = number
             self.list_parents[first] = domain
-        return self.builder.list(domain, first, offsets)
+        made = self.builder.list(domain, first, offsets)
+        self.input_offsets[made] = (first, domain)
+        return made
 
     def lists(self, lists: int, content: Any) -> Lists:
         return Lists(lists, content, self.parent(lists))
@@ -193,7 +199,8 @@ class Lowering:
         if isinstance(x, Column):
             return Column(self.take(x.value, index), index.domain)
         if isinstance(x, Record):
-            return Record({name: self.moved(y, index) for name, y in x.fields.items()}, index.domain)
+            fields = {name: self.moved(y, index) for name, y in x.fields.items()}
+            return Record(fields, index.domain, self._origin(x, index))
         if isinstance(x, Option):
             hides = "content" if x.hides == "content" else None
             return Option(self.take(x.valid, index), self.moved(x.content, index), hides)
@@ -203,12 +210,17 @@ class Lowering:
             if index.op == "positions" and index.domain == x.domain:
                 return x
             gathered = self.builder.gather(x.lists, index.handle)
-            return Lists(gathered, self.moved(x.content, self.source(gathered, 0, index.chooses)), index.domain)
+            content = self.moved(x.content, self.source(gathered, 0, index.chooses))
+            return Lists(gathered, content, index.domain, self._origin(x, index))
         if isinstance(x, Fixed):
             return Fixed([self.moved(y, index) for y in x.contents])
         if isinstance(x, Foreign):
             return Foreign(x.reason, index.domain)
         raise Unsupported(f"elements of {type(x).__name__} by position")
+
+    def _origin(self, x: Record | Lists, index: Val) -> Origin | None:
+        of = x.origin
+        return of and Origin(of.layout, of.domain, index if of.index is None else self.take(of.index, index))
 
     def filtered(self, x: Any, domain: int) -> Any:
         """Returns the elements of x that stay in `domain`, a filter of the domain of x."""
@@ -309,11 +321,13 @@ class Lowering:
     def field(self, x: Any, name: str | list[str]) -> Any:
         if isinstance(x, Record):
             try:
-                return Record({n: x.fields[n] for n in name}, x.domain) if isinstance(name, list) else x.fields[name]
+                if isinstance(name, list):
+                    return Record({n: x.fields[n] for n in name}, x.domain, _field_of(x.origin, name))
+                return x.fields[name]
             except KeyError as error:
                 raise Unsupported(f"no field {name}") from error
         if isinstance(x, Lists):
-            return Lists(x.lists, self.field(x.content, name), x.domain)
+            return Lists(x.lists, self.field(x.content, name), x.domain, _field_of(x.origin, name))
         if isinstance(x, Option):
             return self.option(x.valid, self.field(x.content, name), x.hides)
         if isinstance(x, Single):
@@ -482,14 +496,32 @@ class Lowering:
             self.outputs[key] = self.builder.output(value.handle)
         return self.outputs[key]
 
+    def output_numbers(self, index: Val, domain: int) -> int:
+        """The numbers of elements of an argument, by their positions in `domain`."""
+        key = ("numbers", index.handle, domain)
+        if key not in self.outputs:
+            self.outputs[key] = self.builder.output(self.builder.numbers(index.handle, domain))
+        return self.outputs[key]
+
     def output_offsets(self, lists: int) -> int:
         key = ("offsets", lists)
         if key not in self.outputs:
             self.outputs[key] = self.builder.output_offsets(lists)
         return self.outputs[key]
 
-    def input(self, layout: Any, start: int) -> tuple[Any, int]:
-        return layouts.lowered_input(self, layout, start, self.events)
+    def input(self, number: int, start: int) -> tuple[Any, int]:
+        """The lowered argument whose first buffer has number `start`, and the number after its last one."""
+        return layouts.lowered_input(self, self.layouts[number], start, self.events, lambda inputs: inputs[number])
+
+
+def _field_of(of: Origin | None, name: str | list[str]) -> Origin | None:
+    """The origin of a field, or of several ones."""
+    if of is None:
+        return None
+    of_layout = of.layout
+    if isinstance(name, list):
+        return Origin(lambda inputs: of_layout(inputs)._getitem_fields(name), of.domain, of.index)
+    return Origin(lambda inputs: of_layout(inputs)._getitem_field(name), of.domain, of.index)
 
 
 def fits(number: Any, dtype: str) -> bool:

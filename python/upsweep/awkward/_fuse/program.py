@@ -17,6 +17,7 @@ from upsweep.awkward._fuse import calls, histograms, layouts
 from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Rerun, Scalar, Unsupported
 from upsweep.awkward._fuse.instructions import words
 from upsweep.awkward._fuse.lowering import Lowering, fits
+from upsweep.awkward._fuse.matching import Found
 from upsweep.awkward._fuse.recorder import REMOVED, Argument, Existing, Node, Recording
 
 
@@ -45,20 +46,6 @@ def replaced(x: Any, value: Any) -> Any:
     if isinstance(x, slice):
         return slice(replaced(x.start, value), replaced(x.stop, value), replaced(x.step, value))
     return x
-
-
-# Calls that cost Awkward nothing, or that a plan would only copy.
-_VIEWS = {
-    ak.with_name,
-    ak.with_parameter,
-    ak.without_parameters,
-    ak.without_field,
-    ak.flatten,
-    ak.ravel,
-    ak.unzip,
-    ak.to_packed,
-    ak.num,
-}
 
 
 # Calls of one array that raise no error that depends on data.
@@ -95,7 +82,6 @@ class Stage:
         self.shapes: dict[Node, layouts.Shape | histograms.Recipe] = {}  # what the plan computes
         self.calls: list[Node] = []  # what Awkward executes
         self.has_checks = False  # of unused calls
-        self._arithmetic: dict[Node, bool] = {}
         # The types of the recording hold only if Awkward's results have the recorded classes. Some depend on data.
         self.refused = next((node.name for node, x in there.items() if _differs(node, x)), None)
         self._lower(order, there)
@@ -106,6 +92,10 @@ class Stage:
         self.is_last = all(node in done for node in program.outputs if node in order) and self.checked.issuperset(
             program.unused
         )
+        # Whether a call needs nothing but this stage, if it is the first one.
+        self.is_whole = bool(self.is_last and self.shapes and not self.calls and not program.numbers) and not (
+            program.recording.assignments
+        )
 
     def _lower(self, order: list[Node], there: dict[Node, Any]) -> None:
         arrays = {node: x for node, x in there.items() if isinstance(x, ak.Array)}
@@ -113,10 +103,12 @@ class Stage:
         for x in arrays.values():
             buffers.add(x)
         self.events = _events(buffers.lengths)
-        low = self.low = Lowering(self.program.new_builder(), buffers.aliases, self.program.exact)
+        self.inputs = list(arrays)
+        given = [x._layout for x in arrays.values()]
+        low = self.low = Lowering(self.program.new_builder(), buffers.aliases, self.program.exact, given)
         start = 0
-        for i, (node, x) in enumerate(arrays.items()):
-            made, start = low.input(x._layout, start)
+        for i, node in enumerate(arrays):
+            made, start = low.input(i, start)
             alike = buffers.lengths[i] == buffers.lengths[self.events]
             self.lowered[node] = made if alike else Foreign("an array of another length", low.events)
         for node in order:
@@ -163,12 +155,11 @@ class Stage:
         todo = list(wanted)
         while todo:
             node = todo.pop()
-            is_fill = node.kind == "fill"
-            if not is_fill and (node.meta is None or not self._is_arithmetic(node, there)):
+            if node.meta is None and node.kind != "fill":
                 by_awkward.append(node)
                 continue
             try:
-                if is_fill:
+                if node.kind == "fill":
                     self.shapes[node] = histograms.Recipe(self.low, self.lowered[node])
                 else:
                     self.shapes[node] = layouts.Shape(self.low, self.lowered[node], node.meta)
@@ -179,7 +170,9 @@ class Stage:
                     if x in self.lowered and x not in there and x not in wanted:
                         wanted[x] = None
                         todo.append(x)
-        if self.shapes or self.has_checks:
+        low = self.low
+        low.layouts = []  # of this call
+        if low.outputs or low.histograms or self.has_checks or (self.shapes and low.messages):
             self.plan = self.low.builder.compile()
             self.columns = list(self.plan.columns())
         needed: set[Node] = set()
@@ -191,40 +184,58 @@ class Stage:
                 todo += nodes_in((node.args, node.kwargs))
         self.calls = sorted(needed, key=lambda node: node.position)
 
-    def _is_arithmetic(self, node: Node, there: dict[Node, Any]) -> bool:
-        """Whether a node needs more than views and copies, so that a plan is faster than Awkward."""
-        if node in there:
-            return False
-        if node not in self._arithmetic:
-            is_view = node.kind in ("field", "part") or node.function in _VIEWS
-            below = nodes_in((node.args, node.kwargs))
-            self._arithmetic[node] = not is_view or any(self._is_arithmetic(x, there) for x in below)
-        return self._arithmetic[node]
-
-    def run(self, there: dict[Node, Any], buffers: layouts.Buffers, threads: int | None) -> None:
+    def run(self, there: dict[Node, Any], buffers: layouts.Buffers | Found, threads: int | None) -> None:
         """Adds what this stage computes to `there`. `buffers` are those of the arrays in `there`."""
         if self.refused is not None:
             raise Rerun(f"{self.refused}: the class of the layout depends on data")
+        made: Any = []
+        events = buffers.lengths[self.events] if buffers.lengths else 0
         if self.plan is not None:
-            columns: list[Any] = [None] * len(buffers.columns)
-            for i in self.columns:
-                columns[i] = _array(buffers.columns[i])
-            if self.low.needs_offsets_from_0 and any(_begins_late(columns[i]) for i in self.low.offsets):
+            columns = buffers.columns
+            if not buffers.is_plain:
+                for i in self.columns:
+                    columns[i] = layouts.array_of(columns[i])
+            if self.low.needs_offsets_from_0 and any(_begins_late(columns[i]) for i in self.columns if i in self.low.offsets):
                 raise Rerun("a subscript of lists of lists whose offsets do not begin at 0")
             parameters = [(_parameter(there[node], dtype), dtype) for node, dtype in self.low.parameters]
-            made = self.plan.run(columns, parameters, buffers.lengths[self.events], threads)
+            made = self.plan.run(columns, parameters, events, threads)
             if isinstance(made, tuple):
                 raise Rerun(self.low.messages[made[0]])
+        if self.shapes:
+            inputs = [there[node]._layout for node in self.inputs] if self.low.shares else []
+            results = layouts.Made(self.low, inputs, buffers.columns, events, made)
             for node, shape in self.shapes.items():
-                there[node] = shape.array(made)
+                there[node] = shape.array(results)
         for node in self.calls:
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
             with np.errstate(**self.program.errors.get(node, {})):
                 there[node] = node.function(*args, **kwargs)
 
 
-def _begins_late(offsets: np.ndarray | None) -> bool:
-    return offsets is not None and len(offsets) > 0 and offsets[0] != 0
+def _assembler(x: Any) -> Any:
+    """A function of (results by nodes, arguments) that makes the tree of the function's result."""
+    if isinstance(x, Node | histograms.Template):
+        return lambda there, values: there[x]
+    if isinstance(x, Argument):
+        return lambda there, values: values[x.place]
+    if isinstance(x, Existing):
+        return lambda there, values: x.container
+    if isinstance(x, dict):
+        parts = {name: _assembler(y) for name, y in x.items()}
+        return lambda there, values: {name: part(there, values) for name, part in parts.items()}
+    if isinstance(x, list | tuple):
+        kind, each = type(x), [_assembler(y) for y in x]
+        return lambda there, values: kind([part(there, values) for part in each])
+    return lambda there, values: x
+
+
+def _pattern(lengths: list[int]) -> tuple[int, ...]:
+    """Which arrays are of the same length."""
+    return tuple(map(lengths.index, lengths))
+
+
+def _begins_late(offsets: np.ndarray) -> bool:
+    return len(offsets) > 0 and offsets[0] != 0
 
 
 def _differs(node: Node, x: Any) -> bool:
@@ -238,14 +249,6 @@ def _events(lengths: list[int]) -> int:
 
 def _is_number(node: Node, there: dict[Node, Any]) -> bool:
     return node in there and not isinstance(there[node], ak.Array | tuple | list)
-
-
-def _array(column: Any) -> np.ndarray:
-    if isinstance(column, layouts.Once):
-        column = column()
-    if type(column) is not np.ndarray:
-        column = np.asarray(column.materialize())
-    return np.ascontiguousarray(column)
 
 
 def _parameter(number: Any, dtype: str) -> Any:
@@ -262,6 +265,8 @@ class Program:
         self.new_builder = new_builder
         self.exact = exact
         self.outputs = recording.outputs
+        self.result = _assembler(recording.result)
+        self.fills = bool(recording.histograms.templates)
         self.stages: dict[tuple, Stage] = {}
         self.refused: str | None = None  # why the function runs in Awkward from now on
         self.arguments = [(node, node.args[0]) for node in recording.graph.nodes if node.kind in ("input", "number")]
@@ -285,35 +290,43 @@ class Program:
                 todo += nodes_in((node.args, node.kwargs))
         return sorted(found, key=lambda node: node.position)
 
-    def run(self, values: list[Any], buffers: layouts.Buffers, threads: int | None) -> Any:
-        """The function's result. `values` are the arguments, `buffers` those of the arrays among them."""
-        there, _ = self.computed(values, buffers, threads)
-        filled = self.recording.histograms.made(there)  # before arguments change: `fill` may raise an error
+    def run(self, found: Found, threads: int | None) -> Any:
+        """The function's result for the arguments that were found."""
+        values = found.values
+        stage = self.stages.get(_pattern(found.lengths))
+        if stage is not None and stage.is_whole:
+            there = {node: values[place] for node, place in self.arguments}
+            stage.run(there, found, threads)
+            if self.fills:
+                there.update(self.recording.histograms.made(there))
+            return self.result(there, values)
+        there, _ = self.computed(found, threads)
+        there.update(self.recording.histograms.made(there))  # before arguments change: `fill` may raise an error
         for place, where, what in self.recording.assignments:
             if what is REMOVED:
                 del values[place][where]
             else:
                 values[place][where] = replaced(what, there.__getitem__)
-        return self._result(there, values, filled)
+        return self.result(there, values)
 
-    def computed(self, values: list[Any], buffers: layouts.Buffers, threads: int | None) -> tuple[dict[Node, Any], list[Stage]]:
+    def computed(self, found: Found, threads: int | None) -> tuple[dict[Node, Any], list[Stage]]:
         """Returns the arrays that the result consists of, by nodes, and the stages that have computed them."""
-        there = {node: values[place] for node, place in self.arguments}
+        there = {node: found.values[place] for node, place in self.arguments}
         for node in self.numbers:
             there[node] = made = node.function(*replaced(list(node.args), there.__getitem__))
             if type(made) is not type(node.meta):
                 raise Rerun("an operation of numbers has a result of another type")
             if type(made) is int and not fits(made, "int64"):
                 raise Rerun("an integer beyond int64")
-        lengths = buffers.lengths
-        key = tuple(map(lengths.index, lengths))
+        key = _pattern(found.lengths)
         stage = self.stages.get(key)
         if stage is None:
             stage = self._stage(self.stages, key, self.missing(there), there, set())
         if not stage.shapes and stage.is_last:
             raise Rerun("no call for which a plan is faster than Awkward")
         stages = [stage]
-        stage.run(there, buffers, threads)
+        stage.run(there, found, threads)
+        buffers: Any = None
         while not stage.is_last:
             stage, buffers = self._following(stage, there)
             stages.append(stage)
@@ -331,8 +344,7 @@ class Program:
             kinds.append((node.position, type(x)))
             if isinstance(x, ak.Array):
                 buffers.add(x)
-        lengths = buffers.lengths
-        key = (tuple(kinds), tuple(buffers.key), tuple(map(lengths.index, lengths)))
+        key = (tuple(kinds), tuple(buffers.key), _pattern(buffers.lengths))
         found = stage.next.get(key)
         return found or self._stage(stage.next, key, missing, begin, stage.checked), buffers
 
@@ -341,19 +353,3 @@ class Program:
             if key not in stages:
                 stages[key] = Stage(self, missing, there, checked)
             return stages[key]
-
-    def _result(self, there: dict[Node, Any], values: list[Any], filled: dict[histograms.Template, Any]) -> Any:
-        def over(x: Any) -> Any:
-            if isinstance(x, Node):
-                return there[x]
-            if isinstance(x, Argument):
-                return values[x.place]
-            if isinstance(x, Existing):
-                return x.container
-            if isinstance(x, histograms.Template):
-                return filled[x]
-            if isinstance(x, dict):
-                return {name: over(y) for name, y in x.items()}
-            return type(x)([over(y) for y in x]) if isinstance(x, list | tuple) else x
-
-        return over(self.recording.result)
