@@ -515,6 +515,7 @@ def few():
         patch.setattr(_joins, "MANY", 0)
         patch.setattr(_missing, "MANY", 0)
         patch.setattr(_ufuncs, "LARGE", 0)
+        patch.setattr(_ufuncs, "WORTH", 0)
         patch.setattr(_ufuncs, "PAGE", 16)
         patch.setattr(_ufuncs, "LEAST", 1)
         patch.setattr(_ufuncs, "MULTIPLE", 1)
@@ -789,7 +790,8 @@ WHOLE = {"with two results", "of dates"}
 
 @pytest.fixture
 def in_blocks(monkeypatch):
-    """Returns the names of ufuncs that were computed in blocks."""
+    """Returns the names of ufuncs that were computed in blocks, however fast they are."""
+    monkeypatch.setattr(_ufuncs, "WORTH", 0)
     done, apply = [], _ufuncs._apply
 
     def spy(ufunc, *args):
@@ -820,6 +822,33 @@ def test_ufuncs_of_zeros_have_numpys_signs(ufunc, threads, in_blocks):
         ours = np.signbit(ufunc(one, other).layout.data)
     assert in_blocks == [ufunc.__name__]
     assert np.array_equal(theirs, ours)
+
+
+def test_ufuncs_that_are_fast_run_on_one_thread(in_blocks, monkeypatch):
+    """The time of each call determines how the next one runs."""
+    monkeypatch.setattr(_ufuncs, "WORTH", 400e-6)
+    now, seconds = [0.0], [0.0]
+
+    def clock():
+        now[0] += seconds[0]
+        return now[0]
+
+    array = np.ones(500_000)
+    nplike = ak._backends.numpy.NumpyBackend.instance().nplike
+
+    def add():
+        del in_blocks[:]
+        assert nplike.apply_ufunc(np.add, "__call__", [array, array])[-1] == 2
+        return len(in_blocks)
+
+    with upsweep.options(threads=2), upsweep.awkward.kernels():
+        monkeypatch.setattr(_ufuncs.time, "perf_counter", clock)
+        add()  # another test may have measured it
+        assert add() == 0
+        seconds[0] = 1.0
+        assert [add(), add(), add()] == [0, 1, 1]
+        seconds[0] = 0.0
+        assert [add(), add(), add()] == [1, 0, 0]
 
 
 def test_ufuncs_on_one_thread(in_blocks):
@@ -1035,6 +1064,7 @@ PREAMBLE = """
 import atexit, threading, time
 import awkward as ak, numpy as np, upsweep, upsweep.awkward
 upsweep.awkward.register()
+upsweep.awkward._ufuncs.WORTH = 0
 x = ak.Array(np.arange(500_000.0))
 
 def add():
