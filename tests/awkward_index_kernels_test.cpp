@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -862,7 +863,39 @@ TEST(AwkwardSelect, Project) {
       index.back() = bad;
       expect_error(kernel(to.data(), index.data(), n, content.data(), 3, 4), "index out of range", n - 1, bad);
     }
+    index[static_cast<std::size_t>(n / 2)] = std::numeric_limits<std::int64_t>::min();
+    expect_error(kernel(to.data(), index.data(), n, content.data(), 3, 4), "index out of range", n / 2,
+                 std::numeric_limits<std::int64_t>::min());
+    index[0] = 0;
+    expect_error(kernel(to.data(), index.data(), n, content.data(), 0, 4), "index out of range", 0, 0);
+    EXPECT_NE(text_of(kernel(to.data(), index.data(), n, content.data(), 3, 3)), "");
+    EXPECT_NE(text_of(kernel(to.data(), index.data(), n, nullptr, 3, 4)), "");
   }
+}
+
+template <class T>
+void expect_projected() {
+  constexpr std::int64_t kCount = 20'001;
+  std::vector<T> content(777);
+  std::vector<T> expected(kCount);
+  Index index(kCount);
+  std::generate(content.begin(), content.end(), [i = 0]() mutable { return static_cast<T>(++i * 37); });
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    index[i] = static_cast<std::int64_t>(i * 131 % content.size());
+    expected[i] = content[static_cast<std::size_t>(index[i])];
+  }
+  Guarded<T> to(kCount, 1);
+  EXPECT_EQ(text_of(UPSWEEP_KERNEL(awkward_upsweep_project_64)(to.data(), index.data(), kCount, content.data(), 777,
+                                                               std::int64_t{sizeof(T)})),
+            "");
+  expect_same(to, expected, "projected");
+}
+
+TEST(AwkwardSelect, ProjectOfElementSizes) {
+  expect_projected<std::int8_t>();
+  expect_projected<std::int16_t>();
+  expect_projected<float>();
+  expect_projected<double>();
 }
 
 TEST(AwkwardBetween, Positions) {

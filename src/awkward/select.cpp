@@ -2,6 +2,8 @@
 // awkward/select.cpp: Awkward Array's kernels that take elements of lists by index, and that count masked elements.
 #include "upsweep/select.hpp"
 
+#include <cstddef>
+#include <cstring>
 #include <span>
 
 #include "awkward/ranges.hpp"
@@ -153,36 +155,64 @@ KernelError take_elements(void* to, const std::int64_t* index, std::int64_t n, c
 
 /// Returns the first of these indices that is not below `elements`, or kNoIndex.
 std::int64_t first_outside(const std::int64_t* index, std::int64_t first, std::int64_t last, std::int64_t elements) {
-  const auto is_within = [&](std::int64_t i) {
-    return static_cast<std::uint64_t>(index[i]) < static_cast<std::uint64_t>(elements);
-  };
-  bool are_within = true;
-  for (std::int64_t i = first; i < last; ++i) are_within &= is_within(i);
-  if (are_within) return kNoIndex;
-  while (is_within(first)) ++first;
+  // The sign of an index, or of its distance to the last element, tells that it is outside. Differences need no
+  // comparison of 64 bits, which SSE2 lacks.
+  const auto end = static_cast<std::uint64_t>(elements) - 1;
+  std::uint64_t signs = 0;
+  for (std::int64_t i = first; i < last; ++i) {
+    const auto at = static_cast<std::uint64_t>(index[i]);
+    signs |= at | (end - at);
+  }
+  if (static_cast<std::int64_t>(signs) >= 0) return kNoIndex;
+  while (static_cast<std::uint64_t>(index[first]) < static_cast<std::uint64_t>(elements)) ++first;
   return first;
 }
 
-/// Takes elements by indices that do not count from the end. Each range is checked when it is loaded into the caches.
-KernelError project_elements(void* to, const std::int64_t* index, std::int64_t length, const void* content,
+/// to[i] ← content[index[i]] for a range of indices, which are valid.
+template <int kBytes>
+void move_elements(std::byte* to, const std::int64_t* index, std::int64_t first, std::int64_t last,
+                   const std::byte* content) {
+  for (std::int64_t i = first; i < last; ++i) std::memcpy(to + i * kBytes, content + index[i] * kBytes, kBytes);
+}
+
+/// Returns the function that moves elements of this size, or null.
+auto* mover_of(std::int64_t bytes) {
+  switch (bytes) {
+    case 1:
+      return &move_elements<1>;
+    case 2:
+      return &move_elements<2>;
+    case 4:
+      return &move_elements<4>;
+    case 8:
+      return &move_elements<8>;
+    case 16:
+      return &move_elements<16>;
+    default:
+      return decltype(&move_elements<1>){nullptr};
+  }
+}
+
+/// Takes elements by indices that do not count from the end. A batch of them is checked, and moved while it is in L1.
+KernelError project_elements(std::byte* to, const std::int64_t* index, std::int64_t length, const std::byte* content,
                              std::int64_t elements, std::int64_t bytes) {
+  constexpr std::int64_t kBatch = 1024;
   const std::int64_t n = count_of(length);
-  const int size = element_size(bytes);
+  auto* const move = mover_of(bytes);
+  if (move == nullptr || any_null(n, to, index, content)) return null_array();
   std::int64_t bad = kNoIndex;
-  const KernelError error = run(
-      [&] {
-        const Indices all(index, n);
-        const SelectColumn whole(content, elements, to, n, size);  // both are checked before ranges of them are taken
-        bad = first_bad_of_ranges(n, [&](std::int64_t first, std::int64_t last) {
-          const std::int64_t outside = first_outside(index, first, last, elements);
-          if (outside != kNoIndex) return outside;
-          auto* const out = static_cast<std::byte*>(to) + first * size;
-          const SelectColumn column(content, elements, out, last - first, size);
-          take(seq, Indices(index + first, last - first), std::span(&column, 1));
-          return kNoIndex;
-        });
-      },
-      [](const Error&) -> Answer { return {}; });
+  const auto call = [&] {
+    bad = first_bad_of_ranges(n, [=](std::int64_t first, std::int64_t last) {
+      for (; first < last; first += kBatch) {
+        const std::int64_t end = std::min(first + kBatch, last);
+        const std::int64_t outside = first_outside(index, first, end, elements);
+        if (outside != kNoIndex) return outside;
+        move(to, index, first, end, content);
+      }
+      return kNoIndex;
+    });
+  };
+  const KernelError error = run(call, as_refused);
   return bad == kNoIndex ? error : failure("index out of range", bad, index[bad]);
 }
 
@@ -213,5 +243,6 @@ KernelError awkward_upsweep_take_64(void* to, const int64_t* fromindex, int64_t 
 }
 KernelError awkward_upsweep_project_64(void* to, const int64_t* fromindex, int64_t lenindex, const void* content,
                                        int64_t lencontent, int64_t bytes) {
-  return upsweep::awkward::project_elements(to, fromindex, lenindex, content, lencontent, bytes);
+  return upsweep::awkward::project_elements(static_cast<std::byte*>(to), fromindex, lenindex,
+                                            static_cast<const std::byte*>(content), lencontent, bytes);
 }

@@ -70,7 +70,7 @@ def register():
         upsweep.awkward.register()
     registration = _table._registration
     # Nearly all arrays in Awkward's tests are small.
-    _carries.MANY = _joins.MANY = _missing.MANY = _ufuncs.LARGE = _memory.LEAST = 0
+    _carries.MANY = _joins.MANY = _missing.MANY = _ufuncs.LARGE = _ufuncs.WORTH = _memory.LEAST = 0
     _ufuncs.LEAST, _ufuncs.PAGE = 1, 16
     for key, function in registration._ours.items():
         registration._table[key] = counted(function.__name__, function)

@@ -515,6 +515,7 @@ def few():
         patch.setattr(_joins, "MANY", 0)
         patch.setattr(_missing, "MANY", 0)
         patch.setattr(_ufuncs, "LARGE", 0)
+        patch.setattr(_ufuncs, "WORTH", 0)
         patch.setattr(_ufuncs, "PAGE", 16)
         patch.setattr(_ufuncs, "LEAST", 1)
         patch.setattr(_ufuncs, "MULTIPLE", 1)
@@ -789,7 +790,8 @@ WHOLE = {"with two results", "of dates"}
 
 @pytest.fixture
 def in_blocks(monkeypatch):
-    """Returns the names of ufuncs that were computed in blocks."""
+    """Returns the names of ufuncs that were computed in blocks, however fast they are."""
+    monkeypatch.setattr(_ufuncs, "WORTH", 0)
     done, apply = [], _ufuncs._apply
 
     def spy(ufunc, *args):
@@ -820,6 +822,33 @@ def test_ufuncs_of_zeros_have_numpys_signs(ufunc, threads, in_blocks):
         ours = np.signbit(ufunc(one, other).layout.data)
     assert in_blocks == [ufunc.__name__]
     assert np.array_equal(theirs, ours)
+
+
+def test_ufuncs_that_are_fast_run_on_one_thread(in_blocks, monkeypatch):
+    """The time of each call determines how the next one runs."""
+    monkeypatch.setattr(_ufuncs, "WORTH", 400e-6)
+    now, seconds = [0.0], [0.0]
+
+    def clock():
+        now[0] += seconds[0]
+        return now[0]
+
+    array = np.ones(500_000)
+    nplike = ak._backends.numpy.NumpyBackend.instance().nplike
+
+    def add():
+        del in_blocks[:]
+        assert nplike.apply_ufunc(np.add, "__call__", [array, array])[-1] == 2
+        return len(in_blocks)
+
+    with upsweep.options(threads=2), upsweep.awkward.kernels():
+        monkeypatch.setattr(_ufuncs.time, "perf_counter", clock)
+        add()  # another test may have measured it
+        assert add() == 0
+        seconds[0] = 1.0
+        assert [add(), add(), add()] == [0, 1, 1]
+        seconds[0] = 0.0
+        assert [add(), add(), add()] == [1, 0, 0]
 
 
 def test_ufuncs_on_one_thread(in_blocks):
@@ -902,6 +931,130 @@ def test_ufuncs_warn_where_awkward_does(in_blocks):
     assert in_blocks == ["divide"] * 6  # if an error is reported, Awkward computes the whole array
 
 
+NUMBER_LAYOUTS = {
+    "numbers": lambda n: ak.contents.NumpyArray(np.arange(3.0) + n),
+    "one number": lambda n: ak.contents.NumpyArray(np.array([n])),
+    "numbers by index": lambda n: ak.contents.IndexedArray(ak.index.Index64([2, n, 0]), ak.contents.NumpyArray(np.arange(4))),
+    "numbers by index with parameters": lambda n: ak.contents.IndexedArray(ak.index.Index64([2, n, 0]), ak.contents.NumpyArray(np.arange(4)), parameters={"a": n}),
+    "numbers with parameters": lambda n: ak.contents.NumpyArray(np.arange(3), parameters={"a": n}),
+    "numbers in two dimensions": lambda n: ak.contents.NumpyArray(np.full((3, 2), n)),
+    "complex numbers": lambda n: ak.contents.NumpyArray(np.full(3, n + 1j)),
+    "dates": lambda n: ak.contents.NumpyArray(np.full(3, n).astype("datetime64[s]")),
+    "lists": lambda n: lists_of(np.float32([n, 1, 2, 3, 4])),
+    "lists of fewer elements than there are": lambda n: lists_of(np.arange(7)),
+    "other lists": lambda n: lists_of(np.arange(5), offsets=[0, 2, 3, 5]),
+    "lists that begin later": lambda n: lists_of(np.arange(6), offsets=[1, 4, 4, 6]),
+    "lists with offsets of 32 bits": lambda n: lists_of(np.arange(5), index=ak.index.Index32),
+    "lists with parameters": lambda n: lists_of(np.arange(5), parameters={"a": n}),
+    "lists of numbers with parameters": lambda n: lists_of(ak.contents.NumpyArray(np.arange(5), parameters={"a": n})),
+    "lists by index": lambda n: lists_of(ak.contents.IndexedArray(ak.index.Index64([4, 1, 0, 2, 2, 3]), ak.contents.NumpyArray(np.arange(5)))),
+    "lists by an index out of range": lambda n: lists_of(ak.contents.IndexedArray(ak.index.Index64([4, 1, 0, 2, 2]), ak.contents.NumpyArray(np.arange(3)))),
+    "lists of lists": lambda n: lists_of(lists_of(np.arange(9), offsets=np.arange(6))),
+    "lists of one size": lambda n: ak.contents.RegularArray(ak.contents.NumpyArray(np.arange(6)), 2),
+    "lists of nothing": lambda n: lists_of(np.zeros(0), offsets=[0, 0, 0, 0]),
+    "no lists": lambda n: lists_of(np.zeros(0), offsets=[0]),
+    "nothing": lambda n: ak.contents.EmptyArray(),
+}  # fmt: skip
+
+
+def lists_of(content, offsets=(0, 3, 3, 5), index=ak.index.Index64, parameters=None):
+    content = ak.contents.NumpyArray(content) if isinstance(content, np.ndarray) else content
+    return ak.contents.ListOffsetArray(index(np.asarray(offsets)), content, parameters=parameters)
+
+
+SCALARS = [2, 2.5, True, 2**63, -(2**63), np.float32(1.5), np.uint8(3), np.longdouble(2), np.timedelta64(1, "s"), 1j, None,
+           "a", np.arange(3), np.arange(3.0)[:, np.newaxis]]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NUMBER_LAYOUTS)
+def test_ufuncs_of_numbers_and_lists(name):
+    one = ak.Array(NUMBER_LAYOUTS[name](1))
+    others = [*(ak.Array(make(0)) for make in NUMBER_LAYOUTS.values()), *SCALARS]
+    for ufunc in (np.add, np.power, np.less, np.arctan2, np.bitwise_and, np.matmul):
+        for other in others:
+            same_result(lambda ufunc=ufunc, other=other: ufunc(one, other))
+            same_result(lambda ufunc=ufunc, other=other: ufunc(other, one))
+    for ufunc in (np.sqrt, np.negative, np.modf):
+        same_result(lambda ufunc=ufunc: ufunc(one))
+    same_result(lambda: np.add(one, one, dtype=np.float32))
+    same_result(lambda: np.add.reduce(one))
+
+
+def same_result(operation):
+    """Checks the layout, its bits and the error, which mentions where a kernel was compiled."""
+
+    def result():
+        try:
+            with np.errstate(all="ignore"):
+                array = operation()
+        except Exception as error:  # noqa: BLE001 - errors are compared
+            return type(error), str(error).partition("(in compiled code")[0].partition("See if")[0]
+        form, length, buffers = ak.to_buffers(array) if isinstance(array, ak.Array) else (None, repr(array), {})
+        return form, length, {name: (each.dtype, each.shape, each.tolist()) for name, each in buffers.items()}
+
+    theirs = result()
+    with upsweep.awkward.kernels():
+        assert repr(result()) == repr(theirs)
+
+
+def test_ufuncs_keep_names_attributes_and_behavior(monkeypatch):
+    lists = NUMBER_LAYOUTS["lists"](1)
+    named = ak.Array(lists, named_axis=("event", "jet"))
+    noted = ak.Array(lists, attrs={"a": 1})
+    behaving = ak.Array(lists, behavior={"a": 1})
+
+    def states():
+        arrays = [named + 1, noted + named, ak.Array(lists) * noted, noted < 2.0, behaving - noted]
+        return [
+            (each.attrs.to_dict() if hasattr(each.attrs, "to_dict") else dict(each.attrs), each.behavior) for each in arrays
+        ]
+
+    theirs = states()
+    with upsweep.awkward.kernels():
+        assert states() == theirs
+
+    class Celsius:
+        pass
+
+    class Seven(float):
+        pass
+
+    monkeypatch.setitem(ak.behavior, ("__cast__", Celsius), lambda _: ak.contents.NumpyArray(np.array([5.0])))
+    monkeypatch.setitem(ak.behavior, ("__cast__", float), lambda _: 8.0)
+    with upsweep.awkward.kernels():
+        assert (ak.Array([1.0, 2.0]) + Celsius()).to_list() == [6, 7]
+        assert (ak.Array([1.0, 2.0]) + 0.5).to_list() == [9, 10]
+        assert (ak.Array([1.0, 2.0]) + Seven(7)).to_list() == [9, 10]
+
+
+@pytest.mark.parametrize("number", [3, -(2**63), 2**63 - 1, 2**63, 2.5, float("nan"), True, np.float32(1), "a", None, 1j])
+@pytest.mark.parametrize("policy", ["pass-through", "promote", "error"])
+def test_numbers_as_layouts(number, policy):
+    same_result(
+        lambda: ak.Array(ak.to_layout([number])) if policy == "error" else ak.to_layout(number, primitive_policy=policy)
+    )
+
+    def kinds():
+        try:
+            made = ak.to_layout(number, primitive_policy=policy, none_policy="pass-through", string_policy="pass-through")
+        except Exception as error:  # noqa: BLE001 - errors are compared
+            return type(error)
+        return type(made), repr(made)
+
+    theirs = kinds()
+    with upsweep.awkward.kernels():
+        assert kinds() == theirs
+
+
+def test_ufuncs_take_few_steps(monkeypatch):
+    """Numbers, and lists with the same offsets, are not broadcast."""
+    monkeypatch.setattr(ak._broadcasting, "broadcast_and_apply", None)
+    lists, numbers = ak.Array(NUMBER_LAYOUTS["lists by index"](1)), ak.Array([1.0, 2.0])
+    with upsweep.awkward.kernels():
+        assert np.sqrt(lists * lists + 0.0).to_list() == lists.to_list()
+        assert (2 * numbers < 3).to_list() == [True, False]
+
+
 def in_another_process(code):
     result = subprocess.run([sys.executable, "-c", PREAMBLE + code], check=False, capture_output=True, text=True, timeout=3600)
     return result.stdout, result.stderr
@@ -911,6 +1064,7 @@ PREAMBLE = """
 import atexit, threading, time
 import awkward as ak, numpy as np, upsweep, upsweep.awkward
 upsweep.awkward.register()
+upsweep.awkward._ufuncs.WORTH = 0
 x = ak.Array(np.arange(500_000.0))
 
 def add():
@@ -1103,6 +1257,7 @@ def test_memory_that_is_kept_is_a_small_part_of_what_there_is(monkeypatch, tmp_p
 
 def test_unregister_frees_what_was_kept(monkeypatch):
     monkeypatch.setattr(_memory, "LEAST", 1000)
+    monkeypatch.setattr(_ufuncs, "WORTH", 0)  # a ufunc on one thread allocates its own memory
     with upsweep.awkward.kernels():
         array = ak.Array(REAL) * 2
         assert array.layout.data.base is not None

@@ -3,12 +3,12 @@
 import inspect
 from typing import Any, NamedTuple
 
-from upsweep.awkward import _carries, _cuda, _joins, _masks, _memory, _missing, _ufuncs
+from upsweep.awkward import _carries, _cuda, _joins, _masks, _memory, _missing, _numbers, _ufuncs
 from upsweep.awkward._native import Native
 from upsweep.awkward._signatures import AWKWARD
 
 # The hooks for GPUs come first: if a function has two hooks, the last one is called first.
-MODULES = (_cuda, _masks, _carries, _ufuncs, _joins, _missing, _memory)
+MODULES = (_cuda, _masks, _carries, _ufuncs, _numbers, _joins, _missing, _memory)
 
 
 class Hook(NamedTuple):
