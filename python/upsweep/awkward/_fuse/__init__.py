@@ -33,7 +33,7 @@ from upsweep.awkward._signatures import AWKWARD
 TESTED = ak.__version__ == AWKWARD
 _CPU = ak.Array([0]).layout.backend
 if TESTED:
-    from upsweep.awkward._fuse import layouts, recorder
+    from upsweep.awkward._fuse import layouts, recorder, steps
     from upsweep.awkward._fuse.guards import Guards
     from upsweep.awkward._fuse.program import Program, Rerun
     from upsweep.awkward._fuse.purity import Impure, Reach, is_constant
@@ -84,6 +84,8 @@ class Arguments:
         key = self.key
         kind = type(x)
         if isinstance(x, ak.Array):
+            if isinstance(x, steps.Pending):
+                raise _TypeTracer
             place = self.places.setdefault(id(x), len(self.values))
             if place != len(self.values):
                 key.append(place)
@@ -168,7 +170,10 @@ class Fused:
         self._static: set[int] = set()  # the places of numbers whose values belong to the key
         # Of self._entries and self._static; not held while a function is recorded or runs.
         self._lock = threading.Lock()
-        self.reason: str | None = None  # why the last call of any thread ran in Awkward as a whole
+        self._steps: Any = None
+        self._noticed: str | None = None  # why the function cannot run in steps
+        self.session: Any = None
+        self.reason: str | None = None  # why the last call of any thread was not one recording
 
     def __reduce__(self) -> Any:
         found: Any = sys.modules.get(self.__module__)
@@ -187,9 +192,9 @@ class Fused:
         except _TypeTracer:
             return self._function(*args, **kwargs)
         except _Refused as why:
-            return self._alone(str(why), args, kwargs)
+            return self._in_steps(str(why), args, kwargs)
         if isinstance(entry, str):
-            return self._alone(entry, args, kwargs)
+            return self._in_steps(entry, args, kwargs)
         if entry.refused is not None:
             return self._alone(entry.refused, args, kwargs)
         try:
@@ -206,6 +211,17 @@ class Fused:
     def _alone(self, reason: str, args: tuple, kwargs: dict) -> Any:
         self.reason = reason
         return self._function(*args, **kwargs)
+
+    def _in_steps(self, reason: str, args: tuple, kwargs: dict) -> Any:
+        """Runs a function that cannot be recorded as a whole, with plans between its steps."""
+        if self._steps is None and TESTED:
+            self._noticed = steps.notices(self._function)
+            self._steps = steps.Steps(self._new_builder, self._exact)
+        if self._steps is None or self._noticed is not None:
+            return self._alone(reason, args, kwargs)
+        self.reason = reason
+        made, self.session = self._steps.run(self._function, args, kwargs, self._threads)
+        return made
 
     def _entry(self, args: tuple, kwargs: dict) -> tuple[Arguments, Program | str]:
         if not TESTED:
