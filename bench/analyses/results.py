@@ -30,4 +30,15 @@ def with_other_values(expected, results, rtol=1e-9):
 def close(x, y, rtol):
     if isinstance(x, np.ndarray):
         return x.shape == y.shape and np.abs(x - y).sum() * MOVED_OF <= np.abs(x).sum()
-    return x.type == y.type and ak.almost_equal(x, y, rtol=rtol, atol=0, equal_nan=True)
+    if x.type != y.type:
+        return False
+    buffers = [[numbers for _, numbers in ak.to_buffers(ak.to_packed(each))[2].items()] for each in (x, y)]
+    return all(close_numbers(*each, rtol) for each in zip(*buffers, strict=True))
+
+
+def close_numbers(x, y, rtol):
+    """Integers are equal. Differences of almost equal numbers may have lost more digits: at most one in MOVED_OF."""
+    if x.dtype.kind != "f":
+        return np.array_equal(x, y)
+    rtol = max(rtol, 1e3 * np.finfo(x.dtype).eps)
+    return x.shape == y.shape and np.sum(~np.isclose(x, y, rtol=rtol, atol=0, equal_nan=True)) * MOVED_OF <= len(x)

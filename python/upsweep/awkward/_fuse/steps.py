@@ -14,7 +14,7 @@ was to replay recorded outcomes of decisions. It would need a proof of purity, a
 
 **Traces.** The calls of a function form a path in a tree, which all calls with the same types share. An edge is a call with its
 constants; a node has the type of the result. A call that was seen before at the same place is thus found in a dict, without a type
-tracer. The first call on a path executes its nodes in Awkward, one by one. Each later one knows what the path needs later, and
+tracer. The first call on a path executes each call at once, in Awkward. Each later one knows what the path needs later, and
 computes all of it that does not depend on a later step in one plan. If the function takes another path, such values are not used.
 A plan that fails on values that nobody asked for has no effect: Awkward executes what was asked for.
 
@@ -60,7 +60,8 @@ _MOST_FAILURES = 3  # of one plan
 
 MISSING = object()
 EAGER = object()  # an edge: a call that needs data
-_CPU = ak.Array([0]).layout.backend
+_ON_CPU = ak.Array([0]).layout
+_CPU = _ON_CPU.backend
 
 
 class Call(Node):
@@ -182,6 +183,7 @@ class Session:
         self.error: Exception | None = None
         self.lock = threading.RLock()
         self.assignments: list[tuple[ak.Array, Any, Any]] = []
+        self.references: dict[Node, int] = {}  # pending arrays that hold the values of a node
         self.is_lost = False  # whether the calls are no longer traced
         self.segments: list[Segment] = []
         self.by_awkward = 0  # calls that Awkward has executed one by one
@@ -215,8 +217,25 @@ class Session:
         space.update(node.own)
         space["_fuse_node"], space["_fuse_session"], space["_fuse_argument"] = node, self, place
         if place is None:
-            self.alive.append(weakref.ref(made))
+            if self.at.complete:
+                self.alive.append(weakref.ref(made))
+            else:
+                self._now(node, made)
         return made
+
+    def _now(self, node: Call, made: Any) -> None:
+        """Executes the call of a node in Awkward, since nothing is known of the path. The data are there as long as the array."""
+        self.references[node] = self.references.get(node, 0) + 1
+
+        def forget(_reference: Any, session: Any = weakref.ref(self)) -> None:
+            self = session()
+            if self is not None:
+                self.references[node] -= 1
+                if self.references[node] == 0 and node.kind != "input":
+                    self.there.pop(node, None)
+
+        self.alive.append(weakref.ref(made, forget))
+        self._by_awkward([node])
 
     def argument(self, key: tuple, array: ak.Array) -> Any:
         node = self.edge(key, lambda: self._input(array))
@@ -333,13 +352,13 @@ class Session:
 
     def demand(self, node: Call) -> Any:
         """The value of a node."""
+        node.wanted = True
         found = self.there.get(node, MISSING)
         if found is not MISSING:
             return found
         with self.lock:
             if self.error is not None:
                 raise self.error
-            node.wanted = True
             self._compute(node, [node])
             return self.there[node]
 
@@ -416,6 +435,7 @@ class Session:
             self.by_awkward += 1
             with _OwnErrors(), np.errstate(**node.errors):
                 there[node] = node.function(*args, **kwargs)
+            self.checked.add(node)
 
     def fail(self, error: Exception) -> None:
         """Notes the first error of the calls so far, which is `error` or an error of an earlier call."""
@@ -445,7 +465,7 @@ class Session:
             self._compute(place, missing)
             self._by_awkward(x for x in missing if x not in self.there)
         else:
-            self._by_awkward([*missing, *(x for x in self.path if x.raises)])
+            self._by_awkward([*missing, *(x for x in self.path if x.raises and x not in self.checked)])
         for x in alive:
             _become(x, self.there[x._fuse_node])
         for node in self.path:
@@ -565,6 +585,15 @@ class Pending(ak.Array):
     @_layout.setter
     def _layout(self, layout: Any) -> None:
         self._fuse_replace(ak.Array(layout, behavior=self._behavior))
+
+    @property
+    def layout(self) -> Any:
+        # Awkward asks each argument of a call for its backend.
+        return _ON_CPU if sys._getframe(1).f_code.co_name == "finder" else self._layout
+
+    @layout.setter
+    def layout(self, layout: Any) -> None:
+        self._layout = layout
 
     def _fuse_replace(self, made: Any) -> None:
         """Becomes another array, in place."""
