@@ -172,7 +172,6 @@ class Fused:
         self._lock = threading.Lock()
         self._steps: Any = None
         self._noticed: str | None = None  # why the function cannot run in steps
-        self.session: Any = None
         self.reason: str | None = None  # why the last call of any thread was not one recording
 
     def __reduce__(self) -> Any:
@@ -213,15 +212,18 @@ class Fused:
         return self._function(*args, **kwargs)
 
     def _in_steps(self, reason: str, args: tuple, kwargs: dict) -> Any:
-        """Runs a function that cannot be recorded as a whole, with plans between its steps."""
+        return self._run(reason, args, kwargs)[0]
+
+    def _run(self, reason: str, args: tuple, kwargs: dict) -> tuple[Any, Any]:
+        """Runs a function that cannot be recorded as a whole, with plans between its steps. Returns the result and the session,
+        which is None if Awkward has executed the whole function."""
         if self._steps is None and TESTED:
             self._noticed = steps.notices(self._function)
             self._steps = steps.Steps(self._new_builder, self._exact)
         if self._steps is None or self._noticed is not None:
-            return self._alone(reason, args, kwargs)
+            return self._alone(reason, args, kwargs), None
         self.reason = reason
-        made, self.session = self._steps.run(self._function, args, kwargs, self._threads)
-        return made
+        return self._steps.run(self._function, args, kwargs, self._threads)
 
     def _entry(self, args: tuple, kwargs: dict) -> tuple[Arguments, Program | str]:
         if not TESTED:
@@ -283,16 +285,17 @@ class Fused:
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Runs the function and returns what was fused: the plans, and the calls that Awkward executed with the reasons."""
+        from upsweep.awkward._fuse.explain import explanation, explanation_of_steps
+
         try:
             arguments, entry = self._entry(args, kwargs)
         except _TypeTracer:
             return "not fused: an argument is a type tracer"
         except _Refused as why:
-            return f"not fused: {why}"
+            entry = str(why)
         if isinstance(entry, str):
-            return f"not fused: {entry}"
-        from upsweep.awkward._fuse.explain import explanation
-
+            session = self._run(entry, args, kwargs)[1]
+            return f"not fused: {self.reason}" if session is None else explanation_of_steps(entry, session)
         return explanation(entry, arguments.values, arguments.buffers, self._threads)
 
 

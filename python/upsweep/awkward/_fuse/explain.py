@@ -27,7 +27,20 @@ def explanation(program: Program, values: list[Any], buffers: Buffers, threads: 
     return "\n".join(lines + end)
 
 
-def _of_stage(number: int, stage: Stage) -> list[str]:
+def explanation_of_steps(reason: str, session: Any) -> str:
+    """Of a function that cannot be recorded as a whole."""
+    lines = [
+        f"in steps, because it cannot be recorded as a whole: {reason}",
+        f"{len(session.path)} calls traced, {session.by_awkward} of them executed by Awkward one by one, "
+        f"{len(session.segments)} steps with plans",
+    ]
+    for step, segment in enumerate(session.segments, 1):
+        for number, stage in enumerate(segment.stages_run, 1):
+            lines += _of_stage(f"{step}.{number}", stage)
+    return "\n".join(lines)
+
+
+def _of_stage(number: Any, stage: Stage) -> list[str]:
     lines = []
     if stage.plan is not None:
         lines.append(f"stage {number}: a plan of {stage.plan.instructions} instructions, which computes")

@@ -184,6 +184,8 @@ class Session:
         self.lock = threading.RLock()
         self.assignments: list[tuple[ak.Array, Any, Any]] = []
         self.references: dict[Node, int] = {}  # pending arrays that hold the values of a node
+        # ndarrays that were inputs, by their ids: the ndarray, its copy, and the node.
+        self.ndarrays: dict[int, tuple[np.ndarray, np.ndarray, Call]] = {}
         self.is_lost = False  # whether the calls are no longer traced
         self.segments: list[Segment] = []
         self.by_awkward = 0  # calls that Awkward has executed one by one
@@ -253,14 +255,22 @@ class Session:
         if isinstance(x, np.ndarray):
             if type(x) is not np.ndarray or x.ndim != 1 or x.dtype.kind not in "biuf" or not x.dtype.isnative:
                 return None
+            known = self.ndarrays.get(id(x))
+            if known is not None and known[1].dtype == x.dtype and _equal_bytes(known[1], x):
+                return known[2]
             key: tuple = ("ndarray", x.dtype)
-            x = ak.Array(x.copy())
-        else:
-            if x._attrs or x._layout.backend is not _CPU:
+            original, x = x, ak.Array(x.copy())
+            node = self.edge(key, lambda: self._input(x))
+            if node is EAGER:
                 return None
-            key = key_of(x)
-            if copied:
-                x = ak.Array(copy.deepcopy(x._layout), behavior=x._behavior)
+            self.there[node] = x
+            self.ndarrays[id(original)] = (original, x._layout._data, node)
+            return node
+        if x._attrs or x._layout.backend is not _CPU:
+            return None
+        key = key_of(x)
+        if copied:
+            x = ak.Array(copy.deepcopy(x._layout), behavior=x._behavior)
         node = self.edge(key, lambda: self._input(x))
         if node is EAGER:
             return None
@@ -539,6 +549,10 @@ def _behaves(node: Call) -> bool:
                     is_function = isinstance(key, tuple) and not all(isinstance(y, str) for y in key)
                     node.behaves |= is_function and _mentions(key, name) and not _trusted(x)
     return node.behaves
+
+
+def _equal_bytes(x: np.ndarray, y: np.ndarray) -> bool:
+    return len(x) == len(y) and bool(np.array_equal(x.view(np.uint8), np.ascontiguousarray(y).view(np.uint8)))
 
 
 def key_of(array: ak.Array) -> tuple:
