@@ -192,7 +192,7 @@ class Lowering:
         if isinstance(x, Column):
             return Column(self.take(x.value, index), index.domain)
         if isinstance(x, Record):
-            return Record({name: self.moved(y, index) for name, y in x.fields.items()}, index.domain)
+            return type(x)({name: self.moved(y, index) for name, y in x.fields.items()}, index.domain)
         if isinstance(x, Option):
             hides = "content" if x.hides == "content" else None
             return Option(self.take(x.valid, index), self.moved(x.content, index), hides)
@@ -308,7 +308,7 @@ class Lowering:
     def field(self, x: Any, name: str | list[str]) -> Any:
         if isinstance(x, Record):
             try:
-                return Record({n: x.fields[n] for n in name}, x.domain) if isinstance(name, list) else x.fields[name]
+                return type(x)({n: x.fields[n] for n in name}, x.domain) if isinstance(name, list) else x.fields[name]
             except KeyError as error:
                 raise Unsupported(f"no field {name}") from error
         if isinstance(x, Lists):

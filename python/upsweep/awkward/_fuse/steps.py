@@ -56,6 +56,7 @@ _MOST_NODES = 1 << 16  # of a tree
 _MOST_EDGES = 16  # of a node: constants that differ in each call
 _MOST_TREES = 64
 _MOST_ITEMS = 64  # of a list in a call
+_MOST_STAGES = 200  # of one step
 _MOST_FAILURES = 3  # of one plan
 
 MISSING = object()
@@ -67,7 +68,7 @@ _CPU = _ON_CPU.backend
 class Call(Node):
     """A node of a tree: a call after the calls on the path to it."""
 
-    __slots__ = ("behaves", "cls", "complete", "edges", "last", "own", "parts", "raises", "wanted")
+    __slots__ = ("behaves", "cls", "complete", "edges", "last", "own", "parts", "raises", "virtual", "wanted")
 
     def __init__(self, graph: Graph, kind: str, function: Any, args: tuple, kwargs: dict, meta: Any):
         super().__init__(graph, kind, function, args, kwargs, meta, frozenset())
@@ -76,6 +77,7 @@ class Call(Node):
         self.parts: tuple | list | None = None  # of a result that is a tuple or a list
         self.wanted = False  # whether a step has needed the data
         self.complete = False  # whether a call of the function that came here has ended
+        self.virtual = False  # whether plans compute the fields, but not the array itself
         self.raises = kind != "root" and _may_raise(self)
         self.behaves: bool | None = None  # whether the user's behaviors may replace functions of Awkward
         self.cls, self.own = None, None
@@ -121,9 +123,13 @@ class Segment(Program):
 
     def compute(self, there: dict[Node, Any], threads: int | None) -> None:
         stage: Any = self
-        stages = []
+        stages: list[Any] = []
         while True:
-            stage, buffers = self._following(stage, there)
+            stage, buffers = self._following(stage, {node: x for node, x in there.items() if not node.virtual})
+            if len(stages) >= _MOST_STAGES:
+                raise AssertionError("a step without an end")
+            for node in stage.reasons:
+                node.virtual = node in stage.lowered and layouts.is_union(node.meta._layout)
             stages.append(stage)
             stage.run(there, buffers, threads)
             if stage.is_last:
@@ -482,13 +488,17 @@ class Session:
             node.complete = True
         self.tree.root.complete = True
 
-    def assign(self) -> None:
-        """Sets the fields of arguments that the function has set."""
+    def assign(self, only: Any = None) -> None:
+        """Sets the fields of arguments, or of one argument, that the function has set."""
+        left = []
         for array, where, what in self.assignments:
-            if what is MISSING:
+            if only is not None and array is not only:
+                left.append((array, where, what))
+            elif what is MISSING:
                 del array[where]
             else:
-                array[where] = replaced(what, self.there.__getitem__)
+                array[where] = replaced(what, self.demand)
+        self.assignments = left
 
 
 class _NotTraced(Exception):
@@ -659,9 +669,24 @@ class Pending(ak.Array):
         return self[where]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not name.startswith("_") and not hasattr(type(self), name) and name in self.fields:
-            raise AttributeError("fields cannot be set as attributes. use #__setitem__ or #ak.with_field")
+        if name not in ("_layout", "layout", "__class__"):
+            self._fuse_end()
         ak.Array.__setattr__(self, name, value)
+
+    @property
+    def attrs(self) -> Any:
+        self._fuse_end()
+        return self.attrs
+
+    def _fuse_end(self) -> None:
+        """Becomes an ordinary array, whose attributes the function sets. An argument shares them with the caller's array."""
+        session, argument = self._fuse_session, self._fuse_argument
+        if argument is None:
+            _become(self, self._fuse_real())
+            return
+        session.assign(argument)
+        self.__class__ = type(argument)
+        object.__setattr__(self, "__dict__", argument.__dict__)
 
     def __setitem__(self, where: Any, what: Any) -> None:
         if not isinstance(where, str) and not (isinstance(where, tuple) and all(isinstance(x, str) for x in where)):
