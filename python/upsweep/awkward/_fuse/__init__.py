@@ -211,16 +211,19 @@ class Fused:
         self.reason = reason
         return self._function(*args, **kwargs)
 
+    def _runs_in_steps(self) -> bool:
+        if self._steps is None and TESTED:
+            self._noticed = steps.notices(self._function)
+            self._steps = steps.Steps(self._new_builder, self._exact)
+        return self._steps is not None and self._noticed is None
+
     def _in_steps(self, reason: str, args: tuple, kwargs: dict) -> Any:
         return self._run(reason, args, kwargs)[0]
 
     def _run(self, reason: str, args: tuple, kwargs: dict) -> tuple[Any, Any]:
         """Runs a function that cannot be recorded as a whole, with plans between its steps. Returns the result and the session,
         which is None if Awkward has executed the whole function."""
-        if self._steps is None and TESTED:
-            self._noticed = steps.notices(self._function)
-            self._steps = steps.Steps(self._new_builder, self._exact)
-        if self._steps is None or self._noticed is not None:
+        if not self._runs_in_steps():
             return self._alone(reason, args, kwargs), None
         self.reason = reason
         return self._steps.run(self._function, args, kwargs, self._threads)
@@ -294,9 +297,17 @@ class Fused:
         except _Refused as why:
             entry = str(why)
         if isinstance(entry, str):
-            session = self._run(entry, args, kwargs)[1]
-            return f"not fused: {self.reason}" if session is None else explanation_of_steps(entry, session)
+            return self._explain_steps(entry, args, kwargs, explanation_of_steps)
         return explanation(entry, arguments.values, arguments.buffers, self._threads)
+
+    def _explain_steps(self, reason: str, args: tuple, kwargs: dict, explanation: Any) -> str:
+        if not self._runs_in_steps():
+            return f"not fused: {reason}" + (f"; the function {self._noticed}" if self._noticed else "")
+        try:
+            session = self._run(reason, args, kwargs)[1]
+        except Exception as error:  # noqa: BLE001 - the function raises it when it is called
+            return f"not fused: {reason}; these arguments: {type(error).__name__}: {error}"
+        return f"not fused: {reason}" if session is None else explanation(reason, session)
 
 
 def fuse(function: Any = None, *, threads: int | None = None, exact: bool = False) -> Any:

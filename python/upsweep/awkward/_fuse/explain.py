@@ -31,7 +31,7 @@ def explanation_of_steps(reason: str, session: Any) -> str:
     """Of a function that cannot be recorded as a whole."""
     lines = [
         f"in steps, because it cannot be recorded as a whole: {reason}",
-        f"{len(session.path)} calls traced, {session.by_awkward} of them executed by Awkward one by one, "
+        f"{len(session.path)} calls traced, {session.by_awkward} executed by Awkward one by one",
         f"{len(session.segments)} steps with plans",
     ]
     for step, segment in enumerate(session.segments, 1):

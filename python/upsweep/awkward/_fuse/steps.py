@@ -235,7 +235,9 @@ class Session:
         """Executes the call of a node in Awkward, since nothing is known of the path. The data are there as long as the array."""
         self.references[node] = self.references.get(node, 0) + 1
 
-        def forget(_reference: Any, session: Any = weakref.ref(self)) -> None:
+        session = weakref.ref(self)
+
+        def forget(_reference: Any) -> None:
             self = session()
             if self is not None:
                 self.references[node] -= 1
@@ -375,11 +377,13 @@ class Session:
         with self.lock:
             if self.error is not None:
                 raise self.error
-            self._compute(node, [node])
+            if not self._compute(node, [node]):
+                self._by_awkward([node])
             return self.there[node]
 
-    def _compute(self, place: Any, nodes: list[Call]) -> None:
-        """Computes nodes, and all that the path needs later. `place`: what distinguishes this step at this node."""
+    def _compute(self, place: Any, nodes: list[Call]) -> bool:
+        """Computes nodes, and all that the path needs later, with plans. Returns False if that is not possible.
+        `place`: what distinguishes this step at this node."""
         if self.at.complete:
             key = (self.at, place)
             segment = self.state.segments.get(key, MISSING)
@@ -387,7 +391,7 @@ class Session:
                 with self.tree.lock:
                     segment = self.state.segments[key] = self._segment(nodes, place)
             if segment is None:
-                return
+                return True
             if segment.failures < _MOST_FAILURES:
                 try:
                     with _OwnErrors():
@@ -395,11 +399,11 @@ class Session:
                     self.checked |= segment.covered
                     self.state = segment.after
                     self.segments.append(segment)
-                    return
+                    return True
                 except Exception:  # noqa: BLE001 - of this plan, which may compute more than the function asks for
                     segment.failures += 1
             self.state = segment.after_failure
-        self._by_awkward(nodes)
+        return False
 
     def _segment(self, nodes: list[Call], place: Any) -> Segment | None:
         there = self.there
@@ -438,7 +442,7 @@ class Session:
         """Executes the calls that nodes need, one by one. Raises the first error of the path."""
         try:
             self._execute(_ancestors(nodes, self.there))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised again
             self.fail(error)
             raise self.error from None
 
@@ -477,10 +481,7 @@ class Session:
             node.wanted = True
         missing = [x for x in nodes if x not in self.there]
         place = ("end", *sorted(x.position for x in missing))
-        if self.at.complete:
-            self._compute(place, missing)
-            self._by_awkward(x for x in missing if x not in self.there)
-        else:
+        if not self._compute(place, missing):
             self._by_awkward([*missing, *(x for x in self.path if x.raises and x not in self.checked)])
         for x in alive:
             _become(x, self.there[x._fuse_node])
@@ -701,7 +702,10 @@ class Pending(ak.Array):
     def _fuse_set(self, made: Any, where: Any, what: Any) -> None:
         argument = self._fuse_argument
         if argument is not None:
-            what = what._fuse_node if isinstance(what, Pending) else copy.deepcopy(what)
+            if isinstance(what, Pending):
+                what = what._fuse_node
+            elif what is not MISSING:
+                what = copy.deepcopy(what)
             self._fuse_session.assignments.append((argument, where, what))
         self._fuse_replace(made)
 
@@ -735,9 +739,8 @@ def _length(session: Session, node: Any) -> int:
     while node not in session.there:
         first = node.args[0] if node.args else None
         where = node.args[1] if node.kind == "item" else None
-        if node.kind == "field" or (node.function in _ALIKE and isinstance(first, Node)):
-            node = first
-        elif type(where) is tuple and where and where[0] == slice(None) and not isinstance(where[0], Node):
+        is_inner = type(where) is tuple and where and type(where[0]) is slice and where[0] == slice(None)
+        if node.kind == "field" or is_inner or (node.function in _ALIKE and isinstance(first, Node)):
             node = first
         elif isinstance(where, Node) and _is_mask(where):
             return int(np.count_nonzero(np.asarray(session.demand(where))))
@@ -794,9 +797,12 @@ def notices(function: Any) -> str | None:
             continue
         seen[id(x)] = x
         if isinstance(x, types.CodeType):
-            steps = [step.opname for step in dis.get_instructions(x)]
-            if any(a == "PUSH_EXC_INFO" and b != "WITH_EXCEPT_START" for a, b in zip(steps, [*steps[1:], ""])):
-                return "handles exceptions"
+            steps = list(dis.get_instructions(x))
+            for step, after in zip(steps, [*steps[1:], None]):
+                if step.opname == "PUSH_EXC_INFO" and (after is None or after.opname != "WITH_EXCEPT_START"):
+                    return "handles exceptions"
+                if step.argval == "type" and step.opname in _OF_NAMES:
+                    return "uses type"
             found = _NOTICING.intersection(x.co_names)
             if found:
                 return f"uses {min(found)}"
@@ -804,7 +810,7 @@ def notices(function: Any) -> str | None:
             todo += [y for y in x.co_consts if isinstance(y, types.CodeType)]
         elif isinstance(x, types.FunctionType):
             todo.append(x.__code__)
-            todo += [cell.cell_contents for cell in x.__closure__ or () if _is_full(cell)]
+            todo += [_content(cell) for cell in x.__closure__ or ()]
             todo += [x.__globals__[name] for name in _all_names(x.__code__) if name in x.__globals__]
             todo += [*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
         elif isinstance(x, types.MethodType):
@@ -834,8 +840,9 @@ def notices(function: Any) -> str | None:
     return None
 
 
+_OF_NAMES = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
 # Names with which code notices that an array is pending, or suppresses its error.
-_NOTICING = frozenset(("type", "__class__", "suppress", "ExitStack", "raises", "getrefcount", "get_referrers", "gc"))
+_NOTICING = frozenset(("__class__", "suppress", "ExitStack", "raises", "getrefcount", "get_referrers", "gc"))
 
 
 def _all_names(code: types.CodeType) -> set[str]:
@@ -846,12 +853,11 @@ def _all_names(code: types.CodeType) -> set[str]:
     return found
 
 
-def _is_full(cell: Any) -> bool:
+def _content(cell: Any) -> Any:
     try:
-        cell.cell_contents
-    except ValueError:
-        return False
-    return True
+        return cell.cell_contents
+    except ValueError:  # an empty cell
+        return None
 
 
 def _is_library(x: Any) -> bool:
