@@ -6,6 +6,7 @@ purity.py      proves that the function has no side effect, and finds what it re
 instructions.py  what the code of a function reads, calls and changes
 guards.py      notices that something has changed since that the function reads
 recorder.py    runs the function once on arrays without data, and records its calls as a graph
+steps.py       runs a function that needs data, or that is not pure, with plans between its steps
 program.py     executes the graph: plans, and Awkward's own functions where plans lack a call
 lowering.py    nodes of the graph → values and domains of a plan: positions, masks, broadcasting, subscripts
 calls.py       Awkward's functions
@@ -318,10 +319,14 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
     of events, on all cores. Numbers may differ from call to call.
 
     Globals, closures and objects that the function reads are compared in each call. If one has changed, the function is recorded
-    again. A function that changes something, or that reads files, clocks or random numbers, runs as it is.
+    again. A function that changes something, or that reads files, clocks or random numbers, runs in steps.
 
     Results, their types and errors are Awkward's. Calls that cannot be fused are executed by Awkward. If the function depends on
-    data in another way (a length, a loop over an array, a condition), it runs as it is. `explain()` says what was fused.
+    data in another way (a length, a condition, NumPy, random numbers), it runs in steps: Python executes it in each call, and
+    plans compute what a step needs. `explain()` says what was fused.
+
+    ndarrays that a function in steps gets from its arrays are copies: writing to them does not change the arrays. A function that
+    handles exceptions runs as it is.
 
     Results do not share memory with the arguments, where Awkward's may. Two kinds of results share memory as Awkward's do:
     arguments that the function returns, and results of calls that Awkward executes. Results may share memory with each other.

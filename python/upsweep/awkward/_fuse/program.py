@@ -304,11 +304,16 @@ class Program:
             stage.run(there, buffers, threads)
         return there, stages
 
-    def _following(self, stage: Stage, there: dict[Node, Any]) -> tuple[Stage, layouts.Buffers]:
-        """The stage after this one for the arrays that it has made, and their buffers."""
+    def _needed(self, stage: Stage, there: dict[Node, Any]) -> tuple[list[Node], list[Node]]:
+        """The nodes that are missing after a stage, and those that they need and that are there."""
         missing = self.missing(there, stage.checked)
         needed = {x for node in missing for x in nodes_in((node.args, node.kwargs)) if x in there}
-        begin = {node: there[node] for node in sorted(needed, key=lambda node: node.position)}
+        return missing, sorted(needed, key=lambda node: node.position)
+
+    def _following(self, stage: Stage, there: dict[Node, Any]) -> tuple[Stage, layouts.Buffers]:
+        """The stage after this one for the arrays that it has made, and their buffers."""
+        missing, needed = self._needed(stage, there)
+        begin = {node: there[node] for node in needed}
         buffers = layouts.Buffers()
         kinds = []
         for node, x in begin.items():

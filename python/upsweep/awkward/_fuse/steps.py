@@ -68,10 +68,11 @@ _CPU = _ON_CPU.backend
 class Call(Node):
     """A node of a tree: a call after the calls on the path to it."""
 
-    __slots__ = ("behaves", "cls", "complete", "edges", "last", "own", "parts", "raises", "virtual", "wanted")
+    __slots__ = ("behaves", "below", "cls", "complete", "edges", "last", "own", "parts", "raises", "virtual", "wanted")
 
     def __init__(self, graph: Graph, kind: str, function: Any, args: tuple, kwargs: dict, meta: Any):
         super().__init__(graph, kind, function, args, kwargs, meta, frozenset())
+        self.below = tuple(nodes_in((args, kwargs)))
         self.edges: dict[tuple, Any] = {}
         self.last: Call | None = None  # the call that followed most recently
         self.parts: tuple | list | None = None  # of a result that is a tuple or a list
@@ -120,12 +121,19 @@ class Segment(Program):
         self.after_failure = State()
         self.failures = 0
         self.stages_run: list[Any] = []
+        self.needs: dict[Any, tuple] = {}
+
+    def _needed(self, stage: Any, there: dict[Node, Any]) -> tuple[list[Node], list[Node]]:
+        """As of the first call: after the same steps the same nodes are there."""
+        if stage not in self.needs:
+            self.needs[stage] = super()._needed(stage, {node: x for node, x in there.items() if not node.virtual})
+        return self.needs[stage]
 
     def compute(self, there: dict[Node, Any], threads: int | None) -> None:
         stage: Any = self
         stages: list[Any] = []
         while True:
-            stage, buffers = self._following(stage, {node: x for node, x in there.items() if not node.virtual})
+            stage, buffers = self._following(stage, there)
             if len(stages) >= _MOST_STAGES:
                 raise AssertionError("a step without an end")
             for node in stage.reasons:
@@ -344,10 +352,7 @@ class Session:
 
     def _made(self, kind: str, function: Any, args: tuple, kwargs: dict) -> Any:
         """The node of a call that was not seen at this place before."""
-        if function in _EAGER:
-            return EAGER
-        nodes = list(nodes_in((args, kwargs)))
-        if kind not in ("field", "item") and any(_behaves(x) for x in nodes):
+        if function in _EAGER or (kind not in ("field", "item") and any(map(_behaves, nodes_in((args, kwargs))))):
             return EAGER
         try:
             with _OwnErrors():
@@ -411,8 +416,7 @@ class Session:
         path = self.path if is_end else [*self.path, *_following_calls(self.at)]
         is_computable: dict[Node, bool] = {}
         for node in path:
-            below = list(nodes_in((node.args, node.kwargs)))
-            is_computable[node] = node in there or (node.kind != "input" and all(is_computable[x] for x in below))
+            is_computable[node] = node in there or (node.kind != "input" and all(is_computable[x] for x in node.below))
         needed = _ancestors([*nodes, *(x for x in path if x.wanted)], there)
         outputs = {x: None for x in nodes if x not in there}
         for node in path:
@@ -421,14 +425,19 @@ class Session:
                     if node.wanted:
                         outputs[node] = None
                 else:
-                    for x in nodes_in((node.args, node.kwargs)):
+                    for x in node.below:
                         if is_computable[x] and x not in there and not _is_records(x):
                             outputs[x] = None
         covered = _ancestors(outputs, there)
         unused = {
             x
             for x in path
-            if x.raises and is_computable[x] and x not in there and x not in self.checked and x not in needed and x not in covered
+            if x.raises
+            and is_computable[x]
+            and x not in there
+            and x not in self.checked
+            and x not in needed
+            and x not in covered
         }
         if is_end:
             unused |= {x for x in path if x.raises and x not in there and x not in self.checked and x not in covered}
@@ -545,7 +554,7 @@ def _ancestors(nodes: Any, there: Any) -> set[Node]:
         node = todo.pop()
         if node not in there and node not in found:
             found.add(node)
-            todo += nodes_in((node.args, node.kwargs))
+            todo += node.below
     return found
 
 
