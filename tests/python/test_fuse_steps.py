@@ -44,7 +44,7 @@ def check(function, *calls, plans=True):
             assert fused.reason is not None
     if plans:
         session = session_of(fused, *copied(calls[0]))
-        assert session.segments
+        assert session.steps
         assert session.by_awkward == 0
     return fused
 
@@ -53,7 +53,7 @@ def copied(args):
     return tuple(copy.copy(x) if isinstance(x, ak.Array) else x for x in args)
 
 
-# ------------------------------------------------------------------------------------------------------------ decisions
+# ---------------------------------------------------------------------------------------------------------- decisions
 
 
 def by_any(x, least):
@@ -130,7 +130,7 @@ def test_numbers_of_equal_hash_differ():
         assert np.array_equal(*signs)
 
 
-# ---------------------------------------------------------------------------------------------------- NumPy and objects
+# -------------------------------------------------------------------------------------------------- NumPy and objects
 
 OFFSETS = np.array([0.5, 1.5])
 CORRECTIONS = ak.Array([[1.0, 2.0], [3.0]])
@@ -240,7 +240,7 @@ def test_globals_are_read_in_each_call():
     assert_alike(with_global_arrays(jets), fused(jets))
 
 
-# --------------------------------------------------------------------------------------------- arguments and side effects
+# ------------------------------------------------------------------------------------------- arguments and side effects
 
 SEEN = []
 
@@ -343,7 +343,7 @@ def test_fused_functions_in_fused_functions():
     check(outer, (jets_of(),), (jets_of(61),))
 
 
-# --------------------------------------------------------------------------------------------------------------- errors
+# ------------------------------------------------------------------------------------------------------------- errors
 
 
 def error_of_a_step(x, y):
@@ -447,7 +447,7 @@ def test_functions_that_would_notice():
         assert fused.explain(jets_of()).startswith("not fused: ")
 
 
-# -------------------------------------------------------------------------------------------------------------- the rest
+# ------------------------------------------------------------------------------------------------------------ the rest
 
 
 def test_joined_records_of_different_kinds():

@@ -460,7 +460,7 @@ def _joined(low: Lowering, parts: list, domain: int) -> Any:
 
 
 def _joined_kinds(low: Lowering, parts: list, domain: int) -> Union:
-    """What records with different fields have in common."""
+    """Joins the fields that all parts have."""
     fields = {}
     for name in parts[0].fields:
         if all(name in x.fields for x in parts):

@@ -28,15 +28,15 @@ def explanation(program: Program, values: list[Any], buffers: Buffers, threads: 
 
 
 def explanation_of_steps(reason: str, session: Any) -> str:
-    """Of a function that cannot be recorded as a whole."""
+    """Returns the plans of a function that cannot be recorded as a whole."""
     lines = [
         f"in steps, because it cannot be recorded as a whole: {reason}",
         f"{len(session.path)} calls traced, {session.by_awkward} executed by Awkward one by one",
-        f"{len(session.segments)} steps with plans",
+        f"{len(session.steps)} steps with plans",
     ]
-    for step, segment in enumerate(session.segments, 1):
-        for number, stage in enumerate(segment.stages_run, 1):
-            lines += _of_stage(f"{step}.{number}", stage)
+    for i, step in enumerate(session.steps, 1):
+        for k, stage in enumerate(step.stages_run, 1):
+            lines += _of_stage(f"{i}.{k}", stage)
     return "\n".join(lines)
 
 

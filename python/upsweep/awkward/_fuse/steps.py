@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_fuse/steps.py: runs a function that cannot be recorded as a whole, and plans between its steps that need data.
+# upsweep/awkward/_fuse/steps.py: runs a function that needs data between its calls, with plans between these steps.
 """A function that needs data (a length, a condition, an ndarray, a random number) or that changes something cannot be replayed. Here
 it is therefore executed in each call, by Python, on arrays that are computed late:
 
@@ -14,9 +14,9 @@ was to replay recorded outcomes of decisions. It would need a proof of purity, a
 
 **Traces.** The calls of a function form a path in a tree, which all calls with the same types share. An edge is a call with its
 constants; a node has the type of the result. A call that was seen before at the same place is thus found in a dict, without a type
-tracer. The first call on a path executes each call at once, in Awkward. Each later one knows what the path needs later, and
-computes all of it that does not depend on a later step in one plan. If the function takes another path, such values are not used.
-A plan that fails on values that nobody asked for has no effect: Awkward executes what was asked for.
+tracer. The first call on a path executes each call at once, in Awkward. Later calls find in the tree what
+the path needs, and compute all of it that does not depend on a later step in one plan. If the function takes another path,
+such values are not used. A plan that fails on values that nobody asked for has no effect: Awkward executes what was asked for.
 
 **Errors** of calls appear when their values are computed. The error that the caller gets is the first one in the order of calls.
 Code that handles exceptions would notice the delay; it runs in Awkward.
@@ -90,10 +90,10 @@ class Call(Node):
 class State:
     """The plans of one tree by the place at which a call of the function needs data, after the same earlier plans."""
 
-    __slots__ = ("segments",)
+    __slots__ = ("steps",)
 
     def __init__(self):
-        self.segments: dict[tuple, Segment | None] = {}
+        self.steps: dict[tuple, Step | None] = {}
 
 
 class _Errors:
@@ -104,7 +104,7 @@ class _Errors:
         return node.errors
 
 
-class Segment(Program):
+class Step(Program):
     """The stages that compute what a path needs from the arrays that there are."""
 
     def __init__(self, tree: Tree, outputs: list[Node], unused: set[Node]):
@@ -201,7 +201,7 @@ class Session:
         # ndarrays that were inputs, by their ids: the ndarray, its copy, and the node.
         self.ndarrays: dict[int, tuple[np.ndarray, np.ndarray, Call]] = {}
         self.is_lost = False  # whether the calls are no longer traced
-        self.segments: list[Segment] = []
+        self.steps: list[Step] = []
         self.by_awkward = 0  # calls that Awkward has executed one by one
 
     # ---- recording
@@ -360,7 +360,7 @@ class Session:
         except Exception:  # noqa: BLE001 - Awkward raises it again, on real arrays
             return EAGER
         graph = self.tree.graph
-        if isinstance(meta, tuple | list) and all(type(x) is ak.Array or isinstance(x, ak.Array) for x in meta) and meta:
+        if isinstance(meta, tuple | list) and meta and all(isinstance(x, ak.Array) for x in meta):
             whole = Call(graph, kind, function, args, kwargs, None)
             whole.parts = type(meta)([Call(graph, "part", operator.getitem, (whole, i), {}, x) for i, x in enumerate(meta)])
             return EAGER if any(x.cls is None for x in whole.parts) else whole
@@ -391,26 +391,26 @@ class Session:
         `place`: what distinguishes this step at this node."""
         if self.at.complete:
             key = (self.at, place)
-            segment = self.state.segments.get(key, MISSING)
-            if segment is MISSING:
+            step = self.state.steps.get(key, MISSING)
+            if step is MISSING:
                 with self.tree.lock:
-                    segment = self.state.segments[key] = self._segment(nodes, place)
-            if segment is None:
+                    step = self.state.steps[key] = self._step(nodes, place)
+            if step is None:
                 return True
-            if segment.failures < _MOST_FAILURES:
+            if step.failures < _MOST_FAILURES:
                 try:
                     with _OwnErrors():
-                        segment.compute(self.there, self.threads)
-                    self.checked |= segment.covered
-                    self.state = segment.after
-                    self.segments.append(segment)
+                        step.compute(self.there, self.threads)
+                    self.checked |= step.covered
+                    self.state = step.after
+                    self.steps.append(step)
                     return True
                 except Exception:  # noqa: BLE001 - of this plan, which may compute more than the function asks for
-                    segment.failures += 1
-            self.state = segment.after_failure
+                    step.failures += 1
+            self.state = step.after_failure
         return False
 
-    def _segment(self, nodes: list[Call], place: Any) -> Segment | None:
+    def _step(self, nodes: list[Call], place: Any) -> Step | None:
         there = self.there
         is_end = isinstance(place, tuple)
         path = self.path if is_end else [*self.path, *_following_calls(self.at)]
@@ -443,7 +443,7 @@ class Session:
             unused |= {x for x in path if x.raises and x not in there and x not in self.checked and x not in covered}
         if not outputs and not unused:
             return None
-        made = Segment(self.tree, sorted(outputs, key=lambda x: x.position), unused)
+        made = Step(self.tree, sorted(outputs, key=lambda x: x.position), unused)
         made.covered = _ancestors([*outputs, *unused], there)
         return made
 
@@ -776,7 +776,7 @@ _OF_TYPES = {"awkward", "upsweep", "vector"}
 
 
 def pending_class(theirs: type) -> type | None:
-    """The class of pending arrays with the methods of a behavior. None if the behavior has its own of what Pending has."""
+    """The class of pending arrays with the methods of a behavior. Returns None if the behavior overrides a method of Pending."""
     if theirs not in _classes:
         own = {"lib": LIBRARY} if theirs.__module__.startswith("vector.") and hasattr(theirs, "lib") else {}
         made = None
@@ -795,7 +795,7 @@ def _overrides(base: type) -> bool:
 
 
 def notices(function: Any) -> str | None:
-    """What in the code of a function would notice that its arrays are pending: it handles errors, or asks for exact types."""
+    """Returns why a function could notice that its arrays are pending: it handles errors, or asks for exact types."""
     seen: dict[int, Any] = {}
     names: set[str] = set()
     opened: list[tuple[types.ModuleType | dict, int]] = []
