@@ -496,6 +496,45 @@ def test_states_of_errors_are_part_of_the_path():
     check(divides, (jets_of(),), plans=False)
 
 
+def test_behaviors_that_change():
+    """A class or an overload that is registered between calls is used."""
+
+    class Doubled(ak.Array):
+        @property
+        def value(self):
+            return self.x * 2
+
+    class Tripled(ak.Array):
+        @property
+        def value(self):
+            return self.x * 3
+
+    def uses(points):
+        return points.value + len(points), (points + points).x
+
+    fused = fuse(uses)
+    try:
+        for cls, factor in ((Doubled, 1), (Tripled, 10), (Doubled, 1)):
+            ak.behavior["*", "step_point"] = cls
+            ak.behavior[np.add, "step_point", "step_point"] = lambda a, b, factor=factor: ak.zip({"x": (a.x + b.x) * factor})
+            points = ak.Array([[{"x": 1.5, "y": 1}], [], [{"x": 2, "y": 3}]], with_name="step_point")
+            for _ in range(3):
+                assert_alike(uses(points), fused(points))
+    finally:
+        del ak.behavior["*", "step_point"]
+        del ak.behavior[np.add, "step_point", "step_point"]
+
+
+def test_the_length_of_one_element_that_is_broadcast():
+    one = ak.Array([{"x": 1}])
+
+    def broadcast(x, y):
+        made = ak.with_field(x, y * 2, "y")
+        return len(made), made.y + 1
+
+    check(broadcast, (one, ak.Array([1, 2, 3])), (one, ak.Array([1])), plans=False)
+
+
 def test_explain_says_what_runs_in_steps():
     fused = fuse(by_length)
     for _ in range(2):

@@ -14,9 +14,8 @@ was to replay recorded outcomes of decisions. It would need a proof of purity, a
 
 **Traces.** The calls of a function form a path in a tree, which all calls with the same types share. An edge is a call with its
 constants; a node has the type of the result. A call that was seen before at the same place is thus found in a dict, without a type
-tracer. The first call on a path executes each call at once, in Awkward. Later calls find in the tree what
-the path needs, and compute all of it that does not depend on a later step in one plan. If the function takes another path,
-such values are not used. A plan that fails on values that nobody asked for has no effect: Awkward executes what was asked for.
+tracer. The first call on a path executes each call at once, in Awkward. Later calls find in the tree what the path needs. One
+plan computes all of it that does not depend on a later step. If the function takes another path, such values are not used. A plan that fails on values that nobody asked for has no effect: Awkward executes what was asked for.
 
 **Errors** of calls appear when their values are computed. The error that the caller gets is the first one in the order of calls.
 Code that handles exceptions would notice the delay; it runs in Awkward.
@@ -52,7 +51,7 @@ from upsweep.awkward._fuse.program import Program, _may_raise, nodes_in, replace
 from upsweep.awkward._fuse.purity import _mentions, _trusted, record_names
 from upsweep.awkward._fuse.recorder import Graph, Node, calm
 
-_MOST_NODES = 1 << 16  # of a tree
+_MOST_NODES = 1 << 14  # of a tree
 _MOST_EDGES = 16  # of a node: constants that differ in each call
 _MOST_TREES = 64
 _MOST_ITEMS = 64  # of a list in a call
@@ -155,7 +154,7 @@ class Tree:
         self.graph = Graph()
         self.root = Call(self.graph, "root", None, (), {}, None)
         self.start = State()
-        self.kept: list[Any] = []  # objects whose ids are in edges
+        self.kept: list[Any] = []  # objects whose ids are in the key
 
     def add(self, at: Call, key: tuple, made: Any) -> Any:
         """Adds an edge, unless another thread has."""
@@ -579,7 +578,12 @@ def key_of(array: ak.Array) -> tuple:
     buffers = layouts.Buffers()
     buffers.add(array)
     behavior = array._behavior
-    return (type(array), None if behavior is None else id(behavior), *map(_hashable, buffers.key))
+    return (type(array), None if behavior is None else id(behavior), _ids(behavior or {}), *map(_hashable, buffers.key))
+
+
+def _ids(behavior: Any) -> tuple:
+    """The key of the state of behaviors, which choose classes and overload functions."""
+    return tuple(map(id, behavior.values()))
 
 
 def _hashable(x: Any) -> Any:
@@ -745,6 +749,7 @@ _ALIKE = {ak.with_field, ak.without_field, ak.with_name, ak.values_astype}  # as
 
 def _length(session: Session, node: Any) -> int:
     """The length of an array, without its data if possible."""
+    whole = node
     while node not in session.there:
         first = node.args[0] if node.args else None
         where = node.args[1] if node.kind == "item" else None
@@ -755,7 +760,8 @@ def _length(session: Session, node: Any) -> int:
             return int(np.count_nonzero(np.asarray(session.demand(where))))
         else:
             break
-    return session.demand(node)._layout.length
+    length = session.demand(node)._layout.length
+    return session.demand(whole)._layout.length if length == 1 else length  # one element may have been broadcast
 
 
 def _is_mask(node: Call) -> bool:
@@ -906,13 +912,14 @@ class Steps:
                 if len(self.trees) >= _MOST_TREES:
                     return None
                 self.trees[key] = Tree(self.new_builder, self.exact, self.lock)
+                self.trees[key].kept += ak.behavior.values()
             return self.trees[key]
 
     def run(self, function: Any, args: tuple, kwargs: dict, threads: int | None) -> tuple[Any, Session | None]:
         """The function's result, and the session unless Awkward has executed the whole function."""
         arrays = _Arrays()
         arrays.find((args, kwargs))
-        tree = self._tree(tuple(arrays.keys)) if arrays.found else None
+        tree = self._tree((_ids(ak.behavior), *arrays.keys)) if arrays.found else None
         if tree is None:
             return function(*args, **kwargs), None
         session = Session(tree, threads)
