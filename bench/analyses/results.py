@@ -39,7 +39,7 @@ def close(x, y):
 
 
 def close_numbers(x, y):
-    """Whether integers are equal, and at most one float in MOVED_OF differs by more than rounding."""
+    """Whether integers are equal, and at most one float in a thousand, or one, differs by more than rounding."""
     if x.dtype not in ROUNDING:
         return np.array_equal(x, y)
-    return x.shape == y.shape and np.sum(~np.isclose(x, y, ROUNDING[x.dtype], 0, True)) * MOVED_OF <= len(x)
+    return x.shape == y.shape and np.sum(~np.isclose(x, y, ROUNDING[x.dtype], 0, True)) <= 1 + len(x) // 1000
