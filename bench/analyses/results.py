@@ -5,6 +5,8 @@ import numpy as np
 
 # Values at the edges of bins may be in another bin if functions round differently: at most one in this number.
 MOVED_OF = 10_000
+# Fused functions round differently. Differences of almost equal numbers amplify this.
+ROUNDING = {np.dtype(np.float32): 1e-2, np.dtype(np.float64): 1e-4}
 
 
 def bits(x):
@@ -21,13 +23,23 @@ def with_other_bits(expected, results):
     return [name for name, x in expected.items() if type(x) is not type(results[name]) or bits(x) != bits(results[name])]
 
 
-def with_other_values(expected, results, rtol=1e-9):
+def with_other_values(expected, results):
     """Returns the names of the results that differ by more than rounding."""
     assert list(expected) == list(results)
-    return [name for name, x in expected.items() if not close(x, results[name], rtol)]
+    return [name for name, x in expected.items() if not close(x, results[name])]
 
 
-def close(x, y, rtol):
+def close(x, y):
     if isinstance(x, np.ndarray):
         return x.shape == y.shape and np.abs(x - y).sum() * MOVED_OF <= np.abs(x).sum()
-    return x.type == y.type and ak.almost_equal(x, y, rtol=rtol, atol=0, equal_nan=True)
+    if x.type != y.type:
+        return False
+    numbers = [list(ak.to_buffers(ak.to_packed(each))[2].values()) for each in (x, y)]
+    return all(close_numbers(*each) for each in zip(*numbers, strict=True))
+
+
+def close_numbers(x, y):
+    """Whether integers are equal, and at most one float in a thousand, or one, differs by more than rounding."""
+    if x.dtype not in ROUNDING:
+        return np.array_equal(x, y)
+    return x.shape == y.shape and np.sum(~np.isclose(x, y, ROUNDING[x.dtype], 0, True)) <= 1 + len(x) // 1000

@@ -7,6 +7,7 @@ instructions.py  what the code of a function reads, calls and changes
 guards.py      notices that something has changed since that the function reads
 matching.py    compares the arguments of a call with those of a recording
 recorder.py    runs the function once on arrays without data, and records its calls as a graph
+steps.py       runs a function that needs data, or that is not pure, with plans between its steps
 program.py     executes the graph: plans, and Awkward's own functions where plans lack a call
 lowering.py    nodes of the graph → values and domains of a plan: positions, masks, broadcasting, subscripts
 calls.py       Awkward's functions
@@ -35,7 +36,7 @@ from upsweep.awkward._signatures import AWKWARD
 TESTED = ak.__version__ == AWKWARD
 _CPU = ak.Array([0]).layout.backend
 if TESTED:
-    from upsweep.awkward._fuse import layouts, recorder
+    from upsweep.awkward._fuse import layouts, recorder, steps
     from upsweep.awkward._fuse.guards import Guards
     from upsweep.awkward._fuse.matching import Found, matcher
     from upsweep.awkward._fuse.program import Program, Rerun
@@ -91,6 +92,8 @@ class Arguments:
         key = self.key
         kind = type(x)
         if isinstance(x, ak.Array):
+            if isinstance(x, steps.Pending):
+                raise _TypeTracer
             place = self.places.setdefault(id(x), len(self.values))
             if place != len(self.values):
                 key.append(place)
@@ -188,7 +191,9 @@ class Fused:
         self._static: set[int] = set()  # the places of numbers whose values belong to the key
         # Of self._entries and self._static; not held while a function is recorded or runs.
         self._lock = threading.Lock()
-        self.reason: str | None = None  # why the last call of any thread ran in Awkward as a whole
+        self._steps: Any = None
+        self._noticed: str | None = None  # why the function cannot run in steps
+        self.reason: str | None = None  # why the last call of any thread was not one recording
 
     def __reduce__(self) -> Any:
         found: Any = sys.modules.get(self.__module__)
@@ -213,8 +218,10 @@ class Fused:
         except _TypeTracer:
             return self._function(*args, **kwargs)
         except _Refused as why:
-            return self._alone(str(why), args, kwargs)
-        return self._alone(program, args, kwargs) if isinstance(program, str) else self._executed(program, found, args, kwargs)
+            return self._in_steps(str(why), args, kwargs)
+        if isinstance(program, str):
+            return self._in_steps(program, args, kwargs)
+        return self._executed(program, found, args, kwargs)
 
     def _executed(self, program: Program, found: Found, args: tuple, kwargs: dict) -> Any:
         if program.refused is not None:
@@ -233,6 +240,23 @@ class Fused:
     def _alone(self, reason: str, args: tuple, kwargs: dict) -> Any:
         self.reason = reason
         return self._function(*args, **kwargs)
+
+    def _runs_in_steps(self) -> bool:
+        if self._steps is None and TESTED:
+            self._noticed = steps.notices(self._function)
+            self._steps = steps.Steps(self._new_builder, self._exact)
+        return self._steps is not None and self._noticed is None
+
+    def _in_steps(self, reason: str, args: tuple, kwargs: dict) -> Any:
+        return self._run(reason, args, kwargs)[0]
+
+    def _run(self, reason: str, args: tuple, kwargs: dict) -> tuple[Any, Any]:
+        """Runs a function that cannot be recorded as a whole, with plans between its steps. Returns the result and the session,
+        which is None if Awkward has executed the whole function."""
+        if not self._runs_in_steps():
+            return self._alone(reason, args, kwargs), None
+        self.reason = reason
+        return self._steps.run(self._function, args, kwargs, self._threads)
 
     def _found(self, args: tuple, kwargs: dict) -> tuple[Found, Program | str]:
         if not TESTED:
@@ -298,16 +322,16 @@ class Fused:
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Runs the function and returns what was fused: the plans, and each call that Awkward executed, with the reason."""
+        from upsweep.awkward._fuse.explain import explanation, explanation_of_steps
+
         try:
             found, program = self._found(args, kwargs)
         except _TypeTracer:
             return "not fused: an argument is a type tracer"
         except _Refused as why:
-            return f"not fused: {why}"
+            program = str(why)
         if isinstance(program, str):
-            return f"not fused: {program}"
-        from upsweep.awkward._fuse.explain import explanation
-
+            return self._explain_steps(program, args, kwargs, explanation_of_steps)
         return explanation(program, found, self._threads)
 
     def stream(self, paths: Any, *args: Any, columns: Any = None, progress: bool | None = None, **kwargs: Any) -> Any:
@@ -339,6 +363,15 @@ class Fused:
 
         return stream(self, paths, args, kwargs, columns, progress)
 
+    def _explain_steps(self, reason: str, args: tuple, kwargs: dict, explanation: Any) -> str:
+        if not self._runs_in_steps():
+            return f"not fused: {reason}" + (f"; the function {self._noticed}" if self._noticed else "")
+        try:
+            session = self._run(reason, args, kwargs)[1]
+        except Exception as error:  # noqa: BLE001 - the function raises it when it is called
+            return f"not fused: {reason}; these arguments: {type(error).__name__}: {error}"
+        return f"not fused: {reason}" if session is None else explanation(reason, session)
+
 
 def fuse(function: Any = None, *, threads: int | None = None, exact: bool = False) -> Any:
     """Returns the function, which then runs in one pass over its arrays.
@@ -348,10 +381,14 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
     of events, on all cores. Numbers may differ from call to call.
 
     Globals, closures and objects that the function reads are compared in each call. If one has changed, the function is recorded
-    again. A function that changes something, or that reads files, clocks or random numbers, runs as it is.
+    again. A function that changes something, or that reads files, clocks or random numbers, runs in steps.
 
     Results, their types and errors are Awkward's. Calls that cannot be fused are executed by Awkward. If the function depends on
-    data in another way (a length, a loop over an array, a condition), it runs as it is. `explain()` says what was fused.
+    data in another way (a length, a condition, NumPy, random numbers), it runs in steps: Python executes it in each call, and
+    plans compute what a step needs. `explain()` says what was fused.
+
+    ndarrays that a function in steps gets from its arrays are copies: writing to them does not change the arrays. A function that
+    handles exceptions runs as it is.
 
     A function may create histograms of boost-histogram or hist, fill them, and return them. Plans count values in the cache and do
     not store them. This applies to the storages Double, Int64, AtomicInt64 and Weight, and to the axes Regular, Variable, Integer,

@@ -4,6 +4,7 @@
 
     Column(value, domain)         one number for each element of a domain; the value may be a scalar
     Record(fields, domain)        names of arrays over one domain
+    Union(fields, domain)         what records of different kinds have in common
     Lists(lists, content)         `lists` is the domain of the elements, whose parent is the domain of the lists
     Option(valid, content)        missing values: a value of booleans; elements that are missing exist, without meaning
     Single(content)               lists of exactly one element, such as keepdims=True makes: the content is over the lists' domain
@@ -70,6 +71,12 @@ class Record:
         self.fields = fields
         self.domain = domain
         self.origin = origin
+
+
+class Union(Record):
+    """Records of different kinds, joined: the fields that all kinds have. Plans do not make such an array itself."""
+
+    __slots__ = ()
 
 
 class Lists:
@@ -156,4 +163,4 @@ def has_lists(x: Any) -> bool:
     return isinstance(x, Lists) or (isinstance(x, Option | Single) and has_lists(x.content))
 
 
-ARRAYS = (Column, Record, Lists, Option, Single, Fixed, Foreign)
+ARRAYS = (Column, Record, Union, Lists, Option, Single, Fixed, Foreign)

@@ -23,6 +23,7 @@ from upsweep.awkward._fuse.arrays import (
     Record,
     Scalar,
     Single,
+    Union,
     Unsupported,
     Val,
 )
@@ -248,6 +249,8 @@ def unzip(low: Lowering, node: Any, array: Any, **_kwargs: Any) -> tuple:
     x = array
     while isinstance(x, Lists | Option | Single):
         x = x.content
+    if isinstance(x, Union):
+        raise Unsupported("fields of records of different kinds")
     if not isinstance(x, Record):
         return (array,)
     return tuple(low.field(array, name) for name in x.fields)
@@ -270,7 +273,7 @@ def with_field(low: Lowering, node: Any, array: Any, what: Any, where: Any = Non
                 raise Unsupported("a field of an array without records")
             record, value = leaves
             domain = low.one_domain(leaves)
-            return Record({**record.fields, name: _as_array(low, value, domain)}, domain)
+            return type(record)({**record.fields, name: _as_array(low, value, domain)}, domain)
 
         return low.broadcast(args, leaf, stop)
 
@@ -290,7 +293,7 @@ def without_field(low: Lowering, node: Any, array: Any, where: Any, **_kwargs: A
 
     def over(x: Any) -> Any:
         if isinstance(x, Record):
-            return Record({name: y for name, y in x.fields.items() if name != where}, x.domain)
+            return type(x)({name: y for name, y in x.fields.items() if name != where}, x.domain)
         return _inside(low, x, over)
 
     return over(array)
@@ -466,7 +469,7 @@ def _joined(low: Lowering, parts: list, domain: int) -> Any:
     if all(isinstance(x, Record) for x in parts):
         names = list(parts[0].fields)
         if any(set(x.fields) != set(names) for x in parts):
-            raise Unsupported("concatenate of records with different fields")
+            return _joined_kinds(low, parts, domain)
         return Record({name: _joined(low, [x.fields[name] for x in parts], domain) for name in names}, domain)
     if all(isinstance(x, Column) for x in parts):
         types = {x.value.dtype for x in parts}
@@ -475,6 +478,18 @@ def _joined(low: Lowering, parts: list, domain: int) -> Any:
         dtype = np.result_type(*types).name
         return Column(_joined_values(low, [low.convert(x.value, dtype) for x in parts], domain), domain)
     raise Unsupported("concatenate of these types")
+
+
+def _joined_kinds(low: Lowering, parts: list, domain: int) -> Union:
+    """Joins the fields that all parts have."""
+    fields = {}
+    for name in parts[0].fields:
+        if all(name in x.fields for x in parts):
+            try:
+                fields[name] = _joined(low, [x.fields[name] for x in parts], domain)
+            except Unsupported:
+                continue
+    return Union(fields, domain)
 
 
 def _joined_values(low: Lowering, parts: list[Val], domain: int) -> Val:

@@ -27,7 +27,20 @@ def explanation(program: Program, found: Found, threads: int | None) -> str:
     return "\n".join(lines + end)
 
 
-def _of_stage(number: int, stage: Stage) -> list[str]:
+def explanation_of_steps(reason: str, session: Any) -> str:
+    """Returns the plans of a function that cannot be recorded as a whole."""
+    lines = [
+        f"in steps, because it cannot be recorded as a whole: {reason}",
+        f"{len(session.path)} calls traced, {session.by_awkward} executed by Awkward one by one",
+        f"{len(session.steps)} steps with plans",
+    ]
+    for i, step in enumerate(session.steps, 1):
+        for k, stage in enumerate(step.stages_run, 1):
+            lines += _of_stage(f"{i}.{k}", stage)
+    return "\n".join(lines)
+
+
+def _of_stage(number: Any, stage: Stage) -> list[str]:
     lines = []
     if stage.plan is not None:
         lines.append(f"stage {number}: a plan of {stage.plan.instructions} instructions, which computes")

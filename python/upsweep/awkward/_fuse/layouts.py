@@ -18,6 +18,7 @@ from upsweep.awkward._fuse.arrays import (
     Record,
     Rerun,
     Single,
+    Union,
     Unsupported,
     has_lists,
 )
@@ -323,6 +324,8 @@ def conforms(low: Any, array: Any, layout: Any) -> bool:
     kind = type(array)
     if kind is Foreign:
         return True
+    if layout.is_union:
+        return kind is Union or (kind is Option and type(array.content) is Union)
     if layout.is_option:
         if kind is not Option:
             return type(layout) is contents.UnmaskedArray and conforms(low, array, layout._content)
@@ -350,6 +353,13 @@ def conforms(low: Any, array: Any, layout: Any) -> bool:
         is_fixed = layout.is_list and layout.is_regular and layout._size == len(array.contents)
         return is_fixed and all(conforms(low, x, layout._content) for x in array.contents)
     return False
+
+
+def is_union(layout: Any) -> bool:
+    """Whether there is a union in lists, missing values and records of a layout."""
+    if layout.is_record:
+        return any(map(is_union, layout._contents))
+    return layout.is_union or ((layout.is_option or layout.is_indexed or layout.is_list) and is_union(layout._content))
 
 
 def classes(layout: Any) -> tuple:
@@ -523,6 +533,8 @@ class Shape:
             return (lambda out: identity(content(out), parameters)) if is_seen else content
         if kind is Foreign:
             raise Unsupported(array.reason)
+        if layout.is_union:
+            raise Unsupported("a union of records")
         if layout.is_option:
             return self.option(low, array, layout)
         if layout.is_numpy and layout._data.ndim > 1:

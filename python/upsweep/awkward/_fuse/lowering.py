@@ -200,7 +200,7 @@ class Lowering:
             return Column(self.take(x.value, index), index.domain)
         if isinstance(x, Record):
             fields = {name: self.moved(y, index) for name, y in x.fields.items()}
-            return Record(fields, index.domain, self._origin(x, index))
+            return type(x)(fields, index.domain, self._origin(x, index))
         if isinstance(x, Option):
             hides = "content" if x.hides == "content" else None
             return Option(self.take(x.valid, index), self.moved(x.content, index), hides)
@@ -322,7 +322,7 @@ class Lowering:
         if isinstance(x, Record):
             try:
                 if isinstance(name, list):
-                    return Record({n: x.fields[n] for n in name}, x.domain, _field_of(x.origin, name))
+                    return type(x)({n: x.fields[n] for n in name}, x.domain, _field_of(x.origin, name))
                 return x.fields[name]
             except KeyError as error:
                 raise Unsupported(f"no field {name}") from error

@@ -93,9 +93,7 @@ class Stage:
             program.unused
         )
         # Whether a call needs nothing but this stage, if it is the first one.
-        self.is_whole = bool(self.is_last and self.shapes and not self.calls and not program.numbers) and not (
-            program.recording.assignments
-        )
+        self.is_whole = bool(self.is_last and self.shapes and not self.calls and program.is_plain)
 
     def _lower(self, order: list[Node], there: dict[Node, Any]) -> None:
         arrays = {node: x for node, x in there.items() if isinstance(x, ak.Array)}
@@ -207,6 +205,8 @@ class Stage:
             for node, shape in self.shapes.items():
                 there[node] = shape.array(results)
         for node in self.calls:
+            if node in there:
+                continue
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
             with np.errstate(**self.program.errors.get(node, {})):
                 there[node] = node.function(*args, **kwargs)
@@ -271,6 +271,7 @@ class Program:
         self.refused: str | None = None  # why the function runs in Awkward from now on
         self.arguments = [(node, node.args[0]) for node in recording.graph.nodes if node.kind in ("input", "number")]
         self.numbers = [node for node in recording.graph.nodes if node.kind == "scalar" and node.numbers]
+        self.is_plain = not self.numbers and not recording.assignments  # it consists of calls on arrays only
         self.unused: set[Node] = set()  # calls that no result needs, and that may raise an error
         used = set(self.missing({}))
         self.unused = {node for node in recording.graph.nodes if node not in used and _may_raise(node)} - set(self.numbers)
@@ -333,11 +334,16 @@ class Program:
             stage.run(there, buffers, threads)
         return there, stages
 
-    def _following(self, stage: Stage, there: dict[Node, Any]) -> tuple[Stage, layouts.Buffers]:
-        """The stage after this one for the arrays that it has made, and their buffers."""
+    def _needed(self, stage: Stage, there: dict[Node, Any]) -> tuple[list[Node], list[Node]]:
+        """The nodes that are missing after a stage, and those that they need and that are there."""
         missing = self.missing(there, stage.checked)
         needed = {x for node in missing for x in nodes_in((node.args, node.kwargs)) if x in there}
-        begin = {node: there[node] for node in sorted(needed, key=lambda node: node.position)}
+        return missing, sorted(needed, key=lambda node: node.position)
+
+    def _following(self, stage: Stage, there: dict[Node, Any]) -> tuple[Stage, layouts.Buffers]:
+        """The stage after this one for the arrays that it has made, and their buffers."""
+        missing, needed = self._needed(stage, there)
+        begin = {node: there[node] for node in needed}
         buffers = layouts.Buffers()
         kinds = []
         for node, x in begin.items():
