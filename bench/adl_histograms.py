@@ -23,7 +23,7 @@ import awkward as ak
 import boost_histogram as bh
 import interleaved
 import numpy as np
-from upsweep.awkward._fuse import fuse
+from upsweep.awkward import fuse
 
 WAYS = ("unfused", "arrays", "histograms")
 

@@ -22,7 +22,7 @@ import numpy as np
 import upsweep.awkward
 from analyses.results import with_other_bits, with_other_values
 from interleaved import medians
-from upsweep.awkward._fuse import fuse
+from upsweep.awkward import fuse
 
 
 def ways_of(analysis, events, threads):

@@ -22,7 +22,7 @@ import adl
 import awkward as ak
 import numpy as np
 import upsweep.awkward
-from upsweep.awkward._fuse import fuse
+from upsweep.awkward import fuse
 
 # Repetitions last at least this long, so that the clock's resolution does not matter.
 SECONDS = 0.005

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from fuse_programs import differences
 from test_fuse import result_of
-from upsweep.awkward._fuse import fuse
+from upsweep.awkward import fuse
 
 contents = ak.contents
 

@@ -15,7 +15,7 @@ ak = pytest.importorskip("awkward")
 import upsweep.awkward
 from fuse_programs import differences
 from test_awkward_register import few
-from upsweep.awkward._fuse import fuse
+from upsweep.awkward import fuse
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import analyses

@@ -26,6 +26,12 @@ was called or not. For lists of numbers, they read the elements once, while Awkw
 input, they call Awkward's function.
 
 >>> upsweep.awkward.max(array, axis=1)
+
+`fuse` runs a whole function of Awkward Arrays in one pass, whether `register()` was called or not:
+
+>>> @upsweep.awkward.fuse
+... def pt_of_jets(events, least):
+...     return ak.sum(events.jets.pt[events.jets.pt > least], axis=1)
 """
 
 from upsweep.awkward._functions import (
@@ -49,6 +55,7 @@ from upsweep.awkward._functions import (
     sort,
     sum,
 )
+from upsweep.awkward._fuse import fuse
 from upsweep.awkward._table import kernels, register, registered, unregister
 
 __all__ = [
@@ -63,6 +70,7 @@ __all__ = [
     "count",
     "count_nonzero",
     "flatten",
+    "fuse",
     "kernels",
     "local_index",
     "max",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_fuse/__init__.py: runs a function of Awkward Arrays in one pass. It is not public yet.
+# upsweep/awkward/_fuse/__init__.py: runs a function of Awkward Arrays in one pass.
 """From a call of a fused function to its result:
 
 purity.py      proves that the function has no side effect, and finds what it reads besides its arguments
