@@ -27,6 +27,8 @@ def run(block, names):
     lines, results = block.splitlines(), 0
     for statement in ast.parse(block).body:
         code = ast.get_source_segment(block, statement)
+        for decorator in reversed(getattr(statement, "decorator_list", ())):
+            code = f"@{ast.get_source_segment(block, decorator)}\n{code}"
         said = lines[statement.end_lineno - 1].partition("  # ")[2]
         if isinstance(statement, ast.Expr) and said:
             found = outcome(code, names)

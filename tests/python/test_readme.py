@@ -24,7 +24,7 @@ def test_examples(page, results, tmp_path, monkeypatch):
     if not (ROOT / page).exists():
         pytest.skip(f"{page} is not next to the tests")
     monkeypatch.chdir(tmp_path)  # pages write their files here
-    names, found, missing = {}, 0, []
+    names, found, missing = {"__name__": "__main__"}, 0, []
     for block in blocks((ROOT / page).read_text()):
         try:
             found += run(block, names)
