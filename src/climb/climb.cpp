@@ -445,9 +445,11 @@ std::vector<Group> climb(const ClimbRequest& request, const Problem& problem, co
   ProblemInfo info = problem.info();
   const Backend guest_on = request.on_cpu ? Backend::cpu : Backend::cuda;
   const Guest* const guest = request.guest.empty() ? nullptr : &Guest::load(request.guest, info.name, guest_on);
-  if (guest != nullptr) info.rungs.push_back(guest->info());
+  if (guest != nullptr) {
+    info.rungs.push_back(guest->info());
+    require_guest_runs(request, guest->info());
+  }
   const RungInfo* const wanted = wanted_rung(request, info);
-  if (guest != nullptr) require_guest_runs(request, guest->info());
   std::vector<Group> groups;
   const auto climb_on = [&](Backend backend, const std::vector<int>& threads, const PlaceOf& place_of) {
     const auto runs_here = [&](const RungInfo& rung) {

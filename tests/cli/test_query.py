@@ -1938,7 +1938,7 @@ def test_options(one):
         message = refused(one, code, sql, "--rung", rung)["message"]
         assert f"'{rung}'" in message and "cpu.blocks, cuda.generated" in message
     refused(one, ("not_built", "no_device"), sql, "--rung", "cuda.generated")
-    refused(one, "unsupported", sql, "--rung", "cuda.generated", "--device", "cpu")
+    refused(one, ("not_built", "unsupported"), sql, "--rung", "cuda.generated", "--device", "cpu")
     refused(one, "invalid_argument", sql, "--device", "tpu")
     refused(one, ("not_built", "no_device"), sql, "--device", "cuda")
     refused(one, "invalid_argument", sql, "--threads", "-1")
