@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # bench/adl.py: times eight analysis queries of particle physics (ADL) in Awkward Array, without and with upsweep.
-"""Runs each query on generated events without and with upsweep registered, in turn, and asserts equal histograms.
+"""Runs each query on generated events in three ways, in turn: without upsweep, with upsweep registered, and as a fused function.
+Asserts equal histograms. One value in 10,000 of a fused function may be in another bin, since sines and sums may be rounded
+differently.
 
-Prints a table of medians in ms and their ratio; `--output` writes JSON. The timed work is what the query selects or
+Prints a table of medians in ms and their ratios; `--output` writes JSON. The timed work is what the query selects or
 computes. The histograms are filled outside of it. Needs awkward 2.14.0 and upsweep (installed, or in PYTHONPATH).
 
 With --gpu the events are CuPy's. The times are the first calls, which compile what they need, and medians of later calls.
@@ -168,12 +170,16 @@ def histograms(columns, ranges):
 
 
 def measure(query, ranges, events, rounds):
-    """Returns the medians in ms, without and with upsweep."""
-    contexts = (contextlib.nullcontext, upsweep.awkward.kernels)
-    measured = interleaved.medians([(context, lambda: query(events)) for context in contexts], rounds)
-    for theirs, ours in zip(*(histograms(columns, ranges) for _, columns in measured)):
-        assert theirs.sum() > 0, f"{query.__name__}: an empty histogram"
-        assert np.array_equal(theirs, ours), f"{query.__name__}: the histograms differ"
+    """Returns the medians in ms, without upsweep, with it, and fused."""
+    fused = upsweep.awkward.fuse(query)
+    plain = contextlib.nullcontext
+    runs = [(plain, lambda: query(events)), (upsweep.awkward.kernels, lambda: query(events)), (plain, lambda: fused(events))]
+    measured = interleaved.medians(runs, rounds)
+    theirs, ours, of_fused = (histograms(columns, ranges) for _, columns in measured)
+    assert all(each.sum() > 0 for each in theirs), f"{query.__name__}: an empty histogram"
+    assert all(map(np.array_equal, theirs, ours)), f"{query.__name__}: the histograms differ"
+    count, total = moved(of_fused, theirs)
+    assert count * MOVED_OF <= total, f"{query.__name__}: {count} of {total} values of the fused function are in other bins"
     return [times.wall for times, _ in measured]
 
 
@@ -184,6 +190,8 @@ def moved(ours, theirs):
 
 # At most one of this number of values may be in another bin.
 MOVED_OF = 10_000
+
+HEADER = f"{'query':36} {'awkward ms':>10} {'upsweep ms':>10} {'ratio':>6} {'fused ms':>9} {'ratio':>6}"
 
 
 def measure_on_gpu(query, ranges, events, on_gpu):
@@ -217,7 +225,7 @@ def main():
     events = made_events(options.events)
     on_gpu = {name: ak.to_backend(array, "cuda") for name, array in events.items()} if options.gpu else None
     records = []
-    print(gpu_times.HEADER if options.gpu else f"{'query':36} {'awkward ms':>11} {'upsweep ms':>11} {'ratio':>6}")
+    print(gpu_times.HEADER if options.gpu else HEADER)
     for number, (query, ranges) in enumerate(QUERIES, 1):
         if options.only and number not in options.only:
             continue
@@ -227,9 +235,10 @@ def main():
             print(gpu_times.line(name, theirs, ours), flush=True)
             records.append({"query": number, "name": query.__name__, **record_of(theirs, ours)})
             continue
-        theirs, ours = measure(query, ranges, events, options.rounds)
-        print(f"{name:36} {theirs:11.3f} {ours:11.3f} {theirs / ours:6.2f}", flush=True)
-        records.append({"query": number, "name": query.__name__, "awkward_ms": theirs, "upsweep_ms": ours})
+        theirs, ours, fused = measure(query, ranges, events, options.rounds)
+        print(f"{name:36} {theirs:10.3f} {ours:10.3f} {theirs / ours:6.2f} {fused:9.3f} {theirs / fused:6.2f}", flush=True)
+        times = {"awkward_ms": theirs, "upsweep_ms": ours, "fused_ms": fused}
+        records.append({"query": number, "name": query.__name__, **times})
     if options.output:
         versions = {"awkward": ak.__version__, "numpy": np.__version__}
         options.output.write_text(json.dumps({"events": options.events, **versions, "queries": records}, indent=1) + "\n")
