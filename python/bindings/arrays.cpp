@@ -154,9 +154,8 @@ nb::object new_array(std::span<const std::int64_t> shape, ElementKind kind) {
 nb::object array_in_memory(void* memory, std::int64_t n, ElementKind kind) {
   std::unique_ptr<void, decltype(&std::free)> held(memory, &std::free);
   const nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
-  (void)held.release();
   const npy_intp shape[] = {n};
-  PyObject* const array = PyArray_SimpleNewFromData(1, shape, numpy_type_of(kind), memory);
+  PyObject* const array = PyArray_SimpleNewFromData(1, shape, numpy_type_of(kind), held.release());
   if (array == nullptr) throw nb::python_error();
   nb::object made = nb::steal(array);
   if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array), owner.inc_ref().ptr()) != 0) {  // steals it

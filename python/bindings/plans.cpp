@@ -146,14 +146,14 @@ nb::object bins_of(const Plan& plan, const plan::Result& result, int histogram) 
 nb::object run(const Plan& plan, const nb::list& columns, const nb::list& parameters, std::int64_t events,
                std::optional<int> threads) {
   std::vector<plan::Column> inputs(nb::len(columns));
-  std::vector<nb::object> copies;  // of columns that are not contiguous
+  std::vector<nb::object> copies;  // of columns that are not contiguous and aligned
   for (const int i : plan.columns()) {
     const auto number = static_cast<std::size_t>(i);
     if (number >= inputs.size()) break;  // the plan says what is missing
     nb::object column = columns[number];
     Elements elements;
     if (!is_plain_array(column, elements)) {
-      column = copies.emplace_back(nb::module_::import_("numpy").attr("ascontiguousarray")(column));
+      column = copies.emplace_back(nb::module_::import_("numpy").attr("require")(column, nb::none(), "CA"));
       elements = elements_of(column, "column");
     }
     inputs[number] = {.data = elements.data, .length = elements.length};

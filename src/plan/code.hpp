@@ -108,8 +108,8 @@ struct ScalarSlot {
 };
 
 struct OutputInfo {
-  ElementType type;
-  bool is_offsets;
+  ElementType type{};
+  bool is_offsets = false;
   /// The domain of the values or lists is the events (0) or an input (1 + its index); -1: the size is not known before
   /// a run.
   std::int32_t input = -1;

@@ -59,10 +59,10 @@ const ElementKernel* element_kernels(Isa isa) {
 
 /// Asks for huge pages, of which far fewer are allocated. The advice may be refused.
 void advise_huge_pages(void* memory, std::size_t bytes) {
-  constexpr std::uintptr_t kPage = std::uintptr_t{1} << 21;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kPage - 1) & ~(kPage - 1);
-  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) & ~(kPage - 1);
-  if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  constexpr std::size_t kPage = std::size_t{1} << 21;
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(memory) & (kPage - 1);
+  if (bytes < before + kPage) return;
+  (void)madvise(static_cast<std::byte*>(memory) + before, (bytes - before) & ~(kPage - 1), MADV_HUGEPAGE);
 }
 
 std::string column_text(int column) { return "column " + std::to_string(column); }
@@ -84,11 +84,12 @@ std::byte* Bytes::append(std::size_t bytes) {
   if (size_ + bytes > capacity_) {
     std::size_t capacity = std::max({size_ + bytes, 2 * capacity_, expected_});
     // realloc() of much memory moves pages, and does not copy them.
-    void* memory = std::realloc(memory_.get(), capacity);
-    if (memory == nullptr) memory = std::realloc(memory_.get(), capacity = size_ + bytes);
+    std::byte* const old = memory_.release();
+    void* memory = std::realloc(old, capacity);
+    if (memory == nullptr) memory = std::realloc(old, capacity = size_ + bytes);
+    memory_.reset(static_cast<std::byte*>(memory == nullptr ? old : memory));
     if (memory == nullptr) throw std::bad_alloc();
-    (void)memory_.release();
-    memory_.reset(static_cast<std::byte*>(memory)), capacity_ = capacity;
+    capacity_ = capacity;
     advise_huge_pages(memory, capacity);
   }
   size_ += bytes;
@@ -96,11 +97,10 @@ std::byte* Bytes::append(std::size_t bytes) {
 }
 
 void* Bytes::release() noexcept {
-  void* const smaller = std::realloc(memory_.get(), size_);
-  void* const memory = smaller != nullptr ? smaller : memory_.get();
-  (void)memory_.release();
+  void* const whole = memory_.release();
+  void* const smaller = std::realloc(whole, size_);
   size_ = 0, capacity_ = 0;
-  return memory;
+  return smaller != nullptr ? smaller : whole;
 }
 
 Worker::Worker(const Compiled& code)

@@ -1305,3 +1305,27 @@ def test_layouts_have_awkwards_attributes(fuse, jets):
         assert attributes(got.layout) == attributes(expected.layout)
         assert got.layout.backend is expected.layout.backend
         assert ak.is_valid(got)
+
+
+def test_columns_that_are_not_aligned(fuse):
+    unaligned = np.frombuffer(bytes(1) + np.arange(5.0).tobytes(), np.uint8)[1:].view(np.float64)
+    assert not unaligned.flags.aligned
+    fused = fuse(lambda x: (x.a * 2, x.b[x.a > 1]))
+    for a in (np.arange(5.0), unaligned, np.arange(10.0)[::2], np.arange(5.0)):
+        array = ak.Array(contents.RecordArray([contents.NumpyArray(a), contents.NumpyArray(unaligned)], ["a", "b"]))
+        doubled, kept = fused(array)
+        assert doubled.to_list() == (2 * a).tolist()
+        assert kept.to_list() == unaligned[a > 1].tolist()
+        assert fused.reason is None
+
+
+def test_fields_of_strings(fuse):
+    def function(x):
+        return ak.with_field(x, "abc", "s"), x.a * 2
+
+    fused = fuse(function)
+    for _ in range(2):
+        named, doubled = fused(ak.Array([{"a": 1.0}, {"a": 2.0}]))
+        assert named.s.to_list() == ["abc", "abc"]
+        assert doubled.to_list() == [2.0, 4.0]
+        assert fused.reason is None

@@ -305,6 +305,24 @@ def test_numbers_are_arguments():
         assert (type(got), str(got)) == (type(expected), str(expected))
 
 
+@pytest.mark.parametrize("storage", [bh.storage.Double, bh.storage.Weight])
+def test_fills_of_numbers_alone(storage):
+    """boost-histogram fills them into the histogram of the recording."""
+    kind = storage()
+
+    def function(x, number, weight):
+        h = bh.Histogram(bh.axis.Regular(10, 0, 200), bh.axis.Integer(0, 3, growth=True), storage=kind)
+        h.fill(x, 1)
+        h.fill(number, 2, weight=weight)
+        h.fill(ak.sum(x), 0)
+        return h.fill(number, 5)
+
+    fused = fuse(function)
+    for number, weight in ((150.0, 2.0), (10.0, 0.5), (70.0, 3.0)):
+        assert_equal(function(FEW["met"], number, weight), fused(FEW["met"], number, weight))
+        assert fused.reason is None
+
+
 # ----------------------------------------------------------------------------------------- several axes, fills, results
 
 

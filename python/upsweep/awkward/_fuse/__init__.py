@@ -342,7 +342,7 @@ class Fused:
         the results.
 
         Results may be histograms and numbers, which are added, and Awkward Arrays, which are concatenated, alone or in dicts,
-        lists and tuples. They are combined in the order of the files and of their rows.
+        lists and tuples. They are combined in the order of the files and of their rows. A maximum or a mean would be added, too.
 
         Args:
             paths: a file, a pattern such as "data/*.parquet", or a list of these. `file.root:events` names a tree; it may be left
@@ -398,7 +398,7 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
     Counts are those of the function itself. So are sums of weights, if they are exact in float64. Other sums may be rounded
     differently: of n weights by at most n * 2**-53 times the sum of their absolute values. They do not depend on the number of threads.
 
-    Results may share memory with the arguments and with each other, as in Awkward.
+    Results may share memory with the arguments and with each other.
 
     Args:
         function: a function of Awkward Arrays

@@ -263,6 +263,8 @@ def with_field(low: Lowering, node: Any, array: Any, what: Any, where: Any = Non
         raise Unsupported("a field without a name")
     if what is None:
         raise Unsupported("a field of missing values")
+    if isinstance(what, str | bytes):
+        raise Unsupported("a field of strings")
 
     def stop(args: list) -> bool:
         return isinstance(args[0], Record)

@@ -254,6 +254,8 @@ class Template:
     def __init__(self, histogram: Any):
         self.kind = type(histogram)
         self.original = histogram
+        # As it is before the first recorded fill: boost-histogram adds numbers without arrays to the original.
+        self.before = copy.deepcopy(histogram)
         self.fills: list[Any] = []  # the nodes
 
 
@@ -329,7 +331,10 @@ class Histograms:
 
         made = {}
         for template in self.templates.values():
-            histogram = made[template] = copy.deepcopy(template.original)
+            histogram = made[template] = copy.deepcopy(template.before)
+            known = vars(template.original).get("_variance_known")  # `fill` with weights sets it
+            if known is not None:
+                vars(histogram)["_variance_known"] = known
             for node in template.fills:
                 values, weight, _ = node.args
                 node.function.add(histogram, there.pop(node), [number(x) for x in values], number(weight))

@@ -450,12 +450,13 @@ class Made:
 
 
 def array_of(column: Any) -> np.ndarray:
-    """A buffer as a contiguous array."""
+    """A buffer as a contiguous and aligned array."""
     if isinstance(column, Once):
         column = column()
     if type(column) is not np.ndarray:
         column = np.asarray(column.materialize())
-    return np.ascontiguousarray(column)
+    column = np.ascontiguousarray(column)
+    return column if column.flags.aligned else column.copy()
 
 
 def _trimmed_to(layout: Any, first: int, last: int) -> Any:
