@@ -342,7 +342,7 @@ class Fused:
         the results.
 
         Results may be histograms and numbers, which are added, and Awkward Arrays, which are concatenated, alone or in dicts,
-        lists and tuples. They are combined in the order of the files and of their rows. A maximum or a mean would be added, too.
+        lists and tuples. They are combined in the order of the files and of their rows. It also adds maxima and means.
 
         Args:
             paths: a file, a pattern such as "data/*.parquet", or a list of these. `file.root:events` names a tree; it may be left
