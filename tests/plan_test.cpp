@@ -821,7 +821,7 @@ void test_random_program(std::uint64_t seed) {
     for (std::size_t o = 0; o < sizes.size(); ++o) {
       if (sizes[o] < 0) continue;
       EXPECT_EQ(given.size(static_cast<int>(o)), sizes[o]) << what;
-      const std::vector<std::uint64_t> before = memory[o];
+      const std::vector<std::uint64_t> before(memory[o].begin(), memory[o].end());
       given.copy(static_cast<int>(o), to[o]);
       EXPECT_EQ(memory[o], before) << what;
     }
