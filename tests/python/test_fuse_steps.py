@@ -4,6 +4,7 @@
 times, because the first call of a path of calls runs in Awkward, and later ones with plans."""
 
 import copy
+import functools
 import threading
 import types
 
@@ -448,6 +449,126 @@ def test_functions_that_would_notice():
 
 
 # ------------------------------------------------------------------------------------------------------------ the rest
+
+
+class Selection:
+    calls = 0
+
+    def first(self, x):
+        try:
+            return x.pt[:, 0]
+        except IndexError:
+            return x.pt * 2
+
+    def process(self, x):
+        self.calls += len(x)
+        return ak.sum(self.first(x))
+
+
+class Holder:
+    __slots__ = ("inner",)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __call__(self, x):
+        return (self.inner["x"][0] if isinstance(self.inner, dict) else self.inner)(x)
+
+
+class Plain:
+    def __init__(self, inner):
+        self.inner = inner
+
+    def process(self, x):
+        return len(x), ak.sum(self.inner(x))
+
+
+def first_or_none(x):
+    try:
+        return x.pt[:, 0]
+    except IndexError:
+        return x.pt * 2
+
+
+def test_arguments_that_would_notice():
+    def calls(x, f):
+        return len(x), ak.sum(f(x))
+
+    def enters(x, context):
+        made = len(x)
+        with context:
+            made += ak.sum(x.pt[:, 0])
+        return made
+
+    def method(x, y):
+        return y.process(x)
+
+    def closure(f):
+        return lambda x: f(x)
+
+    jets = jets_of()
+    full = jets[ak.num(jets) > 0]
+    cases = [
+        (calls, first_or_none),
+        (calls, closure(first_or_none)),
+        (calls, functools.partial(first_or_none)),
+        (calls, Selection().first),
+        (calls, Holder(first_or_none)),
+        (calls, Holder({"x": [first_or_none]})),
+        (method, Selection()),
+        (method, Plain(first_or_none)),
+        (method, Plain(Holder(first_or_none))),
+        (enters, Quiet()),
+    ]
+    for function, argument in cases:
+        fused = fuse(function)
+        for x in (full, full, jets, full, jets):
+            assert_alike(result_of(function, x, argument), result_of(fused, x, argument))
+        assert fused._noticed is None
+        assert ("defines __exit__" if function is enters else "handles exceptions") in fused.reason
+
+    fused = fuse(method)
+    for inner in (ak.num, first_or_none, ak.num, first_or_none):  # objects of one type
+        assert_alike(result_of(method, jets, Plain(inner)), result_of(fused, jets, Plain(inner)))
+    assert session_of(fused, jets, Plain(ak.num)).steps
+
+
+def test_behaviors_that_would_notice():
+    class Jets(ak.Array):
+        def first(self):
+            try:
+                return self.pt[:, 0]
+            except IndexError:
+                return self.pt * 2
+
+    def first(x):
+        return len(x), ak.sum(ak.with_name(x, "noticing").first())
+
+    jets = jets_of()
+    full = jets[ak.num(jets) > 0]
+    fused = fuse(first)
+    ak.behavior["*", "noticing"] = Jets
+    try:
+        for x in (full, full, jets, full, jets):
+            assert_alike(result_of(first, x), result_of(fused, x))
+        assert "a behavior handles exceptions" in fused.reason
+        assert "a behavior handles exceptions" in fused.explain(full)
+    finally:
+        del ak.behavior["*", "noticing"]
+
+
+def test_caches_by_identity():
+    cache = {}
+
+    def cached(x):
+        if id(x) not in cache:
+            cache[id(x)] = ak.sum(x.pt) * len(x)
+        return cache[id(x)]
+
+    fused = fuse(cached)
+    kept = [jets_of(seed=i) for i in range(20)]
+    got = [fused(x) for x in kept]
+    assert got == [ak.sum(x.pt) * len(x) for x in kept]
 
 
 def test_joined_records_of_different_kinds():

@@ -156,6 +156,7 @@ class Tree:
         self.root = Call(self.graph, "root", None, (), {}, None)
         self.start = State()
         self.kept: list[Any] = []  # objects whose ids are in the key
+        self.noticed: str | None = None  # why the arrays' behaviors could notice that arrays are pending
 
     def add(self, at: Call, key: tuple, made: Any) -> Any:
         """Adds an edge, unless another thread has."""
@@ -801,12 +802,12 @@ def _overrides(base: type) -> bool:
 # ---------------------------------------------------------------------------------------------------------- a function
 
 
-def notices(function: Any) -> str | None:
-    """Returns why a function could notice that its arrays are pending: it handles errors, or asks for exact types."""
+def notices(*objects: Any) -> str | None:
+    """Returns why functions and objects could notice that arrays are pending: they handle errors, or ask for exact types."""
     seen: dict[int, Any] = {}
     names: set[str] = set()
     opened: list[tuple[types.ModuleType | dict, int]] = []
-    todo = [function]
+    todo = list(objects)
     while todo:
         x = todo.pop()
         if id(x) in seen or _is_library(x):
@@ -817,8 +818,8 @@ def notices(function: Any) -> str | None:
             for step, after in zip(steps, [*steps[1:], None]):
                 if step.opname == "PUSH_EXC_INFO" and (after is None or after.opname != "WITH_EXCEPT_START"):
                     return "handles exceptions"
-                if step.argval == "type" and step.opname in _OF_NAMES:
-                    return "uses type"
+                if step.argval in ("type", "id") and step.opname in _OF_NAMES:
+                    return f"uses {step.argval}"
             found = _NOTICING.intersection(x.co_names)
             if found:
                 return f"uses {min(found)}"
@@ -847,7 +848,7 @@ def notices(function: Any) -> str | None:
             todo += x.values()
         elif not isinstance(x, np.ndarray | np.generic | ak.Array | ak.Record | str | bytes | int | float | complex):
             todo.append(type(x))
-            todo += (getattr(x, "__dict__", None) or {}).values()
+            todo += _attributes(x)
         if not todo:
             for i, (module, done) in enumerate(opened):
                 if done < len(names):
@@ -859,6 +860,82 @@ def notices(function: Any) -> str | None:
 _OF_NAMES = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
 # Names with which code notices that an array is pending, or suppresses its error.
 _NOTICING = frozenset(("__class__", "suppress", "ExitStack", "raises", "getrefcount", "get_referrers", "gc"))
+
+
+_MOST_LEVELS = 4  # of objects in arguments
+_MOST_VISITED = 256  # items of a container in an object
+_SILENT = {*_PLAIN, float, complex, slice, range, np.ndarray, ak.Array, ak.Record, Pending}
+
+
+class _Visitor:
+    """Decides for each call whether its arguments could notice that arrays are pending. Arguments with the same types and
+    the same code are followed once."""
+
+    def __init__(self):
+        self.known: dict[frozenset, str | None] = {}
+        self.opened: dict[type, bool] = {}  # whether the attributes of an object may be other ones in each call
+
+    def notices(self, function: Any, args: tuple, kwargs: dict) -> str | None:
+        found: set[Any] = set()
+        for x in (function, *args, *kwargs.values()):
+            if type(x) not in _SILENT:
+                self._visit(x, found, 0)
+        key = frozenset(found)
+        if key not in self.known:
+            if len(self.known) >= _MOST_TREES:
+                self.known.clear()
+            self.known[key] = notices(function, args, kwargs)
+        return self.known[key]
+
+    def _visit(self, x: Any, found: set[Any], level: int) -> None:
+        kind = type(x)
+        if kind in _SILENT or level > _MOST_LEVELS:
+            return
+        inner: Any = ()
+        if kind is types.FunctionType:
+            found.add(x.__code__)
+            inner = [*map(_content, x.__closure__ or ()), *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
+        elif kind is types.MethodType:
+            inner = (x.__func__, x.__self__)
+        elif isinstance(x, functools.partial):
+            inner = (x.func, *x.args, *x.keywords.values())
+        elif isinstance(x, type):
+            found.add(x)
+        elif kind in (tuple, list, set, frozenset, dict):
+            if level == 0 or len(x) <= _MOST_VISITED:
+                inner = list(x.values() if kind is dict else x)
+        elif not isinstance(x, ak.Array | np.ndarray | np.generic):
+            found.add(kind)
+            if kind not in self.opened:
+                self.opened[kind] = not _is_library(kind)
+            inner = _attributes(x) if self.opened[kind] else _wrapped(x)
+        for y in inner:
+            if type(y) not in _SILENT:
+                self._visit(y, found, level + 1)
+
+
+def _wrapped(x: Any) -> list[Any]:
+    """The function in a library's object, such as a fused function."""
+    space = getattr(x, "__dict__", None)
+    return [space["__wrapped__"]] if isinstance(space, dict) and "__wrapped__" in space else []
+
+
+def _attributes(x: Any) -> list[Any]:
+    """The values of an object's attributes."""
+    space = getattr(x, "__dict__", None)
+    found = list(space.values()) if isinstance(space, dict) else []
+    if _is_library(type(x)):
+        return _wrapped(x) or found
+    for base in type(x).__mro__:
+        slots = vars(base).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else tuple(slots):
+            slot = vars(base).get(name)
+            if isinstance(slot, types.MemberDescriptorType):
+                try:
+                    found.append(slot.__get__(x))
+                except AttributeError:  # not set
+                    continue
+    return found
 
 
 def _all_names(code: types.CodeType) -> set[str]:
@@ -905,24 +982,34 @@ class Steps:
         self.new_builder = new_builder
         self.exact = exact
         self.trees: dict[tuple, Tree] = {}
+        self.visitor = _Visitor()
         self.lock = threading.RLock()
 
-    def _tree(self, key: tuple) -> Tree | None:
+    def _tree(self, arrays: _Arrays) -> Tree | None:
+        key = (_ids(ak.behavior), *arrays.keys)
         with self.lock:
             if key not in self.trees:
                 if len(self.trees) >= _MOST_TREES:
                     return None
-                self.trees[key] = Tree(self.new_builder, self.exact, self.lock)
-                self.trees[key].kept += ak.behavior.values()
+                tree = Tree(self.new_builder, self.exact, self.lock)
+                for behavior in (ak.behavior, *(x._behavior or {} for x in arrays.found.values())):
+                    tree.kept += behavior.values()
+                tree.noticed = notices(*tree.kept)
+                self.trees[key] = tree
             return self.trees[key]
 
-    def run(self, function: Any, args: tuple, kwargs: dict, threads: int | None) -> tuple[Any, Session | None]:
-        """The function's result, and the session unless Awkward has executed the whole function."""
+    def run(self, function: Any, args: tuple, kwargs: dict, threads: int | None) -> tuple[Any, Session | str]:
+        """The function's result, and the session, or why Awkward has executed the whole function."""
+        noticed = self.visitor.notices(function, args, kwargs)
+        if noticed is not None:
+            return function(*args, **kwargs), f"the function or an argument {noticed}"
         arrays = _Arrays()
         arrays.find((args, kwargs))
-        tree = self._tree((_ids(ak.behavior), *arrays.keys)) if arrays.found else None
+        tree = self._tree(arrays) if arrays.found else None
         if tree is None:
-            return function(*args, **kwargs), None
+            return function(*args, **kwargs), "too many types of arguments" if arrays.found else "no array is an argument"
+        if tree.noticed is not None:
+            return function(*args, **kwargs), f"a behavior {tree.noticed}"
         session = Session(tree, threads)
         over_args, over_kwargs = arrays.pending(session, (args, kwargs))
         try:
