@@ -399,6 +399,71 @@ def test_the_error_names_the_call_that_fails():
         assert getattr(got, "__notes__", None) == getattr(expected, "__notes__", None)
 
 
+class Store:
+    pass
+
+
+@pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt, SystemExit, None])
+def test_what_happened_before_an_error_remains(error):
+    """Also if the function has no error of its own, but a call fails (x has an empty list)."""
+
+    def sets(x, out, store):
+        count = len(x)
+        x["before"] = x.pt * 2
+        del x["eta"]
+        out.append(count)
+        store.kept = x.pt * 3
+        out.append(x.pt * 4)
+        if error is not None:
+            raise error(count)
+        lead = x[:, 0]
+        x["after"] = x.pt * 5
+        return ak.sum(lead.pt)
+
+    def run(function, jets):
+        jets, out, store = copy.copy(jets), [jets_of(3)], Store()
+        try:
+            made = function(jets, out, store)
+        except BaseException as of_error:  # noqa: BLE001
+            made = type(of_error)
+        return made, out, jets, type(jets), store.kept, type(store.kept), [type(x) for x in out]
+
+    fused = fuse(sets)
+    jets = jets_of()
+    full = jets[ak.num(jets) > 0]
+    for x in (full, full, jets, full, jets):
+        expected, got = run(sets, x), run(fused, x)
+        assert got[2].fields == expected[2].fields
+        assert_alike(expected, got)
+
+
+def test_an_error_that_a_library_catches():
+    """The function returns nevertheless. Its arguments are ordinary arrays afterwards."""
+
+    def catches(x, y):
+        x["double"] = x.pt * 2
+        return hasattr(Asked(x.pt[y]), "value"), len(x)
+
+    fused = fuse(catches)
+    good, bad = ak.Array([[0]] * 60), ak.Array([[7]] * 60)
+    jets = jets_of()
+    jets = ak.concatenate([jets[ak.num(jets) > 0]] * 3)[:60]
+    for y in (good, good, bad):
+        x = copy.copy(jets)
+        result_of(fused, x, y)
+        assert type(x) is ak.Array
+        assert x.fields[-1] == "double"
+
+
+class Asked:
+    def __init__(self, x):
+        self.x = x
+
+    @property
+    def value(self):
+        return float(ak.sum(self.x))
+
+
 def test_a_step_may_compute_what_nobody_asks_for():
     """The path of earlier calls fails for other data, but the function takes another path."""
 
@@ -569,6 +634,7 @@ def test_caches_by_identity():
     kept = [jets_of(seed=i) for i in range(20)]
     got = [fused(x) for x in kept]
     assert got == [ak.sum(x.pt) * len(x) for x in kept]
+    assert fused._noticed == "uses id"
 
 
 def test_joined_records_of_different_kinds():

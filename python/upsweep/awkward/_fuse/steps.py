@@ -195,9 +195,11 @@ class Session:
         self.checked: set[Node] = set()
         self.alive: list[Any] = []  # weak references to the pending arrays
         self.state = tree.start
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
+        self.failed: Node | None = None  # the call that raised the error, unless it was not traced
         self.lock = threading.RLock()
-        self.assignments: list[tuple[ak.Array, Any, Any]] = []
+        # Arguments, names of fields, their values, and the length of the path when they were set.
+        self.assignments: list[tuple[ak.Array, Any, Any, int]] = []
         self.references: dict[Node, int] = {}  # pending arrays that hold the values of a node
         # ndarrays that were inputs, by their ids: the ndarray, its copy, and the node.
         self.ndarrays: dict[int, tuple[np.ndarray, np.ndarray, Call]] = {}
@@ -463,14 +465,20 @@ class Session:
                 continue
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
             self.by_awkward += 1
-            with _OwnErrors(), np.errstate(**node.errors):
-                there[node] = node.function(*args, **kwargs)
+            try:
+                with _OwnErrors(), np.errstate(**node.errors):
+                    there[node] = node.function(*args, **kwargs)
+            except Exception:
+                if self.error is None or self.failed is None:
+                    self.failed = node
+                raise
             self.checked.add(node)
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: BaseException) -> None:
         """Notes the first error of the calls so far, which is `error` or an error of an earlier call."""
         if self.error is not None:
             return
+        of_error, self.failed = self.failed, None
         self.error = error
         for node in self.path:
             if node.raises and node not in self.there and node not in self.checked:
@@ -479,14 +487,18 @@ class Session:
                 except Exception as first:  # noqa: BLE001
                     self.error = first
                     return
+        self.failed = of_error
 
     # ---- the end
 
+    def _alive(self) -> list[Any]:
+        return [x for x in (ref() for ref in self.alive) if x is not None and x.__dict__.get("_fuse_session") is self]
+
     def finish(self) -> None:
         """Computes the arrays that are still there after the call, and makes them real."""
-        alive = [x for x in (ref() for ref in self.alive) if x is not None and x.__dict__.get("_fuse_session") is self]
+        alive = self._alive()
         nodes = {x._fuse_node: None for x in alive}
-        nodes.update((x, None) for _, _, what in self.assignments for x in nodes_in(what))
+        nodes.update((x, None) for _, _, what, _ in self.assignments for x in nodes_in(what))
         for node in nodes:
             node.wanted = True
         missing = [x for x in nodes if x not in self.there]
@@ -502,14 +514,29 @@ class Session:
     def assign(self, only: Any = None) -> None:
         """Sets the fields of arguments, or of one argument, that the function has set."""
         left = []
-        for array, where, what in self.assignments:
+        for array, where, what, place in self.assignments:
             if only is not None and array is not only:
-                left.append((array, where, what))
+                left.append((array, where, what, place))
             elif what is MISSING:
                 del array[where]
             else:
                 array[where] = replaced(what, self.demand)
         self.assignments = left
+
+    def salvage(self) -> None:
+        """After an error: computes what the function has made before it, one by one, and forgets what it would not have set."""
+        for x in self._alive():
+            if self._is_computed([x._fuse_node]):
+                _become(x, self.there[x._fuse_node])
+        end = self.path.index(self.failed) if self.failed in self.path else len(self.path)
+        self.assignments = [x for x in self.assignments if x[3] <= end and self._is_computed(nodes_in(x[2]))]
+
+    def _is_computed(self, nodes: Any) -> bool:
+        try:
+            self._execute(_ancestors(nodes, self.there))
+        except Exception:  # noqa: BLE001 - the call that failed, or one after it
+            return False
+        return True
 
 
 class _NotTraced(Exception):
@@ -721,7 +748,8 @@ class Pending(ak.Array):
                 what = what._fuse_node
             elif what is not MISSING:
                 what = copy.deepcopy(what)
-            self._fuse_session.assignments.append((argument, where, what))
+            session = self._fuse_session
+            session.assignments.append((argument, where, what, len(session.path)))
         self._fuse_replace(made)
 
     @property
@@ -1014,23 +1042,22 @@ class Steps:
         over_args, over_kwargs = arrays.pending(session, (args, kwargs))
         try:
             result = function(*over_args, **over_kwargs)
-        except Exception as error:
+            if session.error is not None:  # code of a library has caught it
+                raise session.error
+            result = arrays.originals(result)
+            session.finish()
+        except BaseException as error:
             session.fail(error)
-            with contextlib.suppress(Exception):  # the first error is raised
-                self._end(session, arrays)
+            session.salvage()
             if session.error is error:
                 raise
             raise session.error from None
-        if session.error is not None:  # code of a library has caught it
-            raise session.error
-        result = arrays.originals(result)
-        self._end(session, arrays)
+        finally:
+            try:
+                session.assign()
+            finally:
+                arrays.finish()
         return result, session
-
-    def _end(self, session: Session, arrays: _Arrays) -> None:
-        session.finish()
-        session.assign()
-        arrays.finish()
 
 
 class _Arrays:
