@@ -16,7 +16,7 @@ ak = pytest.importorskip("awkward")
 from fuse_checks import assert_alike
 from fuse_programs import made_events
 from test_fuse import result_of
-from upsweep.awkward._fuse import fuse, steps
+from upsweep.awkward._fuse import fuse, recorder, steps
 
 
 @pytest.fixture(autouse=True)
@@ -129,6 +129,19 @@ def test_numbers_of_equal_hash_differ():
         assert_alike(expected, got)
         signs = [np.signbit(ak.to_numpy(ak.flatten(ak.values_astype(x[1], np.float64)))) for x in (expected, got)]
         assert np.array_equal(*signs)
+
+
+def test_units_of_times_differ():
+    def later(x, step):
+        return len(x), x + step
+
+    times = ak.Array(np.array(["2020-01-01", "2021-02-03"], "M8[s]"))
+    fused = fuse(later)
+    for _ in range(2):
+        for unit in ("s", "m", "h", "D"):
+            step = np.timedelta64(1, unit)
+            assert later(times, step)[1].to_list() == fused(times, step)[1].to_list()
+    assert session_of(fused, times, np.timedelta64(1, "s"))
 
 
 # -------------------------------------------------------------------------------------------------- NumPy and objects
@@ -276,6 +289,29 @@ def test_fields_that_are_set_before_an_error():
         assert_alike(jets, other)
 
 
+def test_deep_copies_have_their_own_memory():
+    def first(x):
+        return copy.deepcopy(x)
+
+    def second(x):
+        return len(x), copy.deepcopy([x.pt])[0], copy.deepcopy(x).pt * 2
+
+    for function in (first, second):
+        fused = fuse(function)
+        for _ in range(3):
+            jets, other = jets_of(), jets_of()
+            expected, got = function(jets), fused(other)
+            assert_alike(expected, got)
+            assert_alike(jets, other)
+            made = got.pt if function is first else got[1]
+            np.asarray(ak.flatten(made))[:] = -1
+            assert np.all(made == -1)
+            assert_alike(jets, other)
+
+    with pytest.raises(recorder.NotRecorded, match="copied with its data"):
+        copy.deepcopy(recorder.array_input(recorder.Graph(), 0, jets_of()))
+
+
 def test_containers_among_the_arguments():
     def changes(arrays, named):
         arrays.append(arrays[0].pt * len(arrays[0]))
@@ -405,7 +441,7 @@ class Store:
 
 @pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt, SystemExit, None])
 def test_what_happened_before_an_error_remains(error):
-    """Also if the function has no error of its own, but a call fails (x has an empty list)."""
+    """Also if a call fails whose result is needed at the end (x has an empty list)."""
 
     def sets(x, out, store):
         count = len(x)

@@ -26,7 +26,6 @@ does not change the array that it came from.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dis
 import functools
@@ -342,7 +341,7 @@ class Session:
             elif kind is slice:
                 return slice(*(self._argument(y, key) for y in (x.start, x.stop, x.step)))
             elif isinstance(x, np.number | np.bool_):
-                key.append(x.tobytes())
+                key += (x.dtype, x.tobytes())
             elif isinstance(x, np.dtype) or (isinstance(x, type) and type(x) is type and issubclass(x, _NUMBERS)):
                 key.append(x)
             else:
@@ -771,7 +770,7 @@ class Pending(ak.Array):
         return self._fuse_session.pending(self._fuse_node)
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self._fuse_session.pending(self._fuse_node)
+        return copy.deepcopy(self._fuse_real(), memo)
 
 
 _ALIKE = {ak.with_field, ak.without_field, ak.with_name, ak.values_astype}  # as long as their first argument
