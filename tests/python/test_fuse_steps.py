@@ -308,7 +308,7 @@ def test_deep_copies_have_their_own_memory():
             assert np.all(made == -1)
             assert_alike(jets, other)
 
-    with pytest.raises(recorder.NotRecorded, match="copied with its data"):
+    with pytest.raises(recorder.NotRecorded, match="an array is copied"):
         copy.deepcopy(recorder.array_input(recorder.Graph(), 0, jets_of()))
 
 
