@@ -466,11 +466,29 @@ def test_what_happened_before_an_error_remains(error):
 
     fused = fuse(sets)
     jets = jets_of()
-    full = jets[ak.num(jets) > 0]
+    jets, full = jets[ak.num(jets) >= 0], jets[ak.num(jets) > 0]  # of the same classes
     for x in (full, full, jets, full, jets):
         expected, got = run(sets, x), run(fused, x)
         assert got[2].fields == expected[2].fields
         assert_alike(expected, got)
+
+
+def test_code_that_gets_data_runs_after_all_earlier_calls():
+    """A call that fails prevents what the function does next, once that needs data."""
+
+    def sets(x, log):
+        lead = x[:, 0]
+        log.append(np.asarray(ak.num(x)).tolist())
+        factors = np.array(log[-1])
+        return ak.sum(lead.pt * factors), ak.sum(lead.eta)
+
+    fused = fuse(sets)
+    jets = jets_of()
+    jets, full = jets[ak.num(jets) >= 0], jets[ak.num(jets) > 0]  # of the same classes
+    for x in (full, full, jets, full, jets, jets, jets, jets, full):
+        expected, got = [], []
+        assert_alike(result_of(sets, x, expected), result_of(fused, x, got))
+        assert got == expected
 
 
 def test_an_error_that_a_library_catches():
@@ -608,7 +626,7 @@ def test_arguments_that_would_notice():
         return lambda x: f(x)
 
     jets = jets_of()
-    full = jets[ak.num(jets) > 0]
+    jets, full = jets[ak.num(jets) >= 0], jets[ak.num(jets) > 0]  # of the same classes
     cases = [
         (calls, first_or_none),
         (calls, closure(first_or_none)),
@@ -646,7 +664,7 @@ def test_behaviors_that_would_notice():
         return len(x), ak.sum(ak.with_name(x, "noticing").first())
 
     jets = jets_of()
-    full = jets[ak.num(jets) > 0]
+    jets, full = jets[ak.num(jets) >= 0], jets[ak.num(jets) > 0]  # of the same classes
     fused = fuse(first)
     ak.behavior["*", "noticing"] = Jets
     try:

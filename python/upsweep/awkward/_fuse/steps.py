@@ -17,7 +17,8 @@ constants; a node has the type of the result. A call that was seen before at the
 tracer. The first call on a path executes each call at once, in Awkward. Later calls find in the tree what the path needs. One
 plan computes all of it that does not depend on a later step. If the function takes another path, such values are not used. A plan that fails on values that nobody asked for has no effect: Awkward executes what was asked for.
 
-**Errors** of calls appear when their values are computed. The error that the caller gets is the first one in the order of calls.
+**Errors** of calls appear when a later step needs data, or at the end: it runs only if the calls before it do not fail. The error
+that the caller gets is the first one in the order of calls. What was made and set before this call is computed nevertheless.
 Code that handles exceptions would notice the delay; it runs in Awkward.
 
 **Memory.** ndarrays and other arrays that enter a trace are copied, and so are ndarrays that leave it. Writing to such an ndarray
@@ -192,6 +193,7 @@ class Session:
         self.path: list[Call] = []
         self.there: dict[Node, Any] = {}
         self.checked: set[Node] = set()
+        self.done = 0  # length of the part of the path whose calls are known to raise no error
         self.alive: list[Any] = []  # weak references to the pending arrays
         self.state = tree.start
         self.error: BaseException | None = None
@@ -385,8 +387,17 @@ class Session:
             if self.error is not None:
                 raise self.error
             if not self._compute(node, [node]):
-                self._by_awkward([node])
+                self._by_awkward([node, *self._unchecked()])
             return self.there[node]
+
+    def _unchecked(self) -> list[Call]:
+        """The calls so far whose errors are not known. Code that gets data may have side effects, which a call that fails prevents."""
+        path, at = self.path, self.done
+        there, checked = self.there, self.checked
+        while at < len(path) and (not path[at].raises or path[at] in checked or path[at] in there):
+            at += 1
+        self.done = at
+        return [x for x in path[at:] if x.raises and x not in there and x not in checked]
 
     def _compute(self, place: Any, nodes: list[Call]) -> bool:
         """Computes nodes, and all that the path needs later, with plans. Returns False if that is not possible.
@@ -441,8 +452,7 @@ class Session:
             and x not in needed
             and x not in covered
         }
-        if is_end:
-            unused |= {x for x in path if x.raises and x not in there and x not in self.checked and x not in covered}
+        unused |= {x for x in self._unchecked() if x not in covered}
         if not outputs and not unused:
             return None
         made = Step(self.tree, sorted(outputs, key=lambda x: x.position), unused)
@@ -479,13 +489,12 @@ class Session:
             return
         of_error, self.failed = self.failed, None
         self.error = error
-        for node in self.path:
-            if node.raises and node not in self.there and node not in self.checked:
-                try:
-                    self._execute(_ancestors([node], self.there))
-                except Exception as first:  # noqa: BLE001
-                    self.error = first
-                    return
+        for node in self._unchecked():
+            try:
+                self._execute(_ancestors([node], self.there))
+            except Exception as first:  # noqa: BLE001
+                self.error = first
+                return
         self.failed = of_error
 
     # ---- the end
@@ -503,7 +512,7 @@ class Session:
         missing = [x for x in nodes if x not in self.there]
         place = ("end", *sorted(x.position for x in missing))
         if not self._compute(place, missing):
-            self._by_awkward([*missing, *(x for x in self.path if x.raises and x not in self.checked)])
+            self._by_awkward([*missing, *self._unchecked()])
         for x in alive:
             _become(x, self.there[x._fuse_node])
         for node in self.path:
