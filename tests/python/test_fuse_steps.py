@@ -5,6 +5,7 @@ times, because the first call of a path of calls runs in Awkward, and later ones
 
 import copy
 import functools
+import pickle
 import threading
 import types
 
@@ -363,6 +364,22 @@ def test_attributes_and_behaviors():
         assert [dict(x.attrs) for x in got] == [dict(x.attrs) for x in expected]
         assert [x.behavior for x in got] == [x.behavior for x in expected]
         assert_alike(expected, got)
+
+
+def test_names_of_classes_are_awkwards():
+    def texts(x):
+        made = x.pt * 2
+        return len(x), repr(x), f"{made!r}", str(made), pickle.loads(pickle.dumps(made))
+
+    def fails(x):
+        return len(x), repr(x.pt * 2), np.asarray((x.pt * 2)[:, 20])
+
+    check(texts, (jets_of(),), (jets_of(61, 1),))
+    fused = fuse(fails)
+    for _ in range(3):
+        expected, got = result_of(fails, jets_of()), result_of(fused, jets_of())
+        assert (str(got), getattr(got, "__notes__", None)) == (str(expected), getattr(expected, "__notes__", None))
+        assert "Pending" not in str(got)
 
 
 def test_arguments_that_are_not_recorded():

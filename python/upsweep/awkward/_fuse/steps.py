@@ -18,7 +18,7 @@ tracer. The first call on a path executes each call at once, in Awkward. Later c
 plan computes all of it that does not depend on a later step. If the function takes another path, such values are not used. A plan that fails on values that nobody asked for has no effect: Awkward executes what was asked for.
 
 **Errors** of calls appear when a later step needs data, or at the end: it runs only if the calls before it do not fail. The error
-that the caller gets is the first one in the order of calls. What was made and set before this call is computed nevertheless.
+that the caller gets is the first one in the order of calls. Arrays from before that call are computed nevertheless.
 Code that handles exceptions would notice the delay; it runs in Awkward.
 
 **Memory.** ndarrays and other arrays that enter a trace are copied, and so are ndarrays that leave it. Writing to such an ndarray
@@ -781,6 +781,8 @@ class Pending(ak.Array):
     def __deepcopy__(self, memo: Any) -> Any:
         return copy.deepcopy(self._fuse_real(), memo)
 
+
+Pending.__name__ = Pending.__qualname__ = ak.Array.__name__  # in texts and in the notes of errors
 
 _ALIKE = {ak.with_field, ak.without_field, ak.with_name, ak.values_astype}  # as long as their first argument
 
