@@ -366,6 +366,59 @@ def test_attributes_and_behaviors():
         assert_alike(expected, got)
 
 
+def test_ndarrays_that_change_in_place():
+    """An ndarray shares its memory with the arrays that it is a part of."""
+
+    def field(x):
+        weights = np.ones(len(x))
+        x["weight"] = weights
+        scaled = x.pt * x.weight
+        weights *= 3
+        return ak.sum(x.weight), scaled
+
+    def zipped(x):
+        made = np.zeros(len(x))
+        y = ak.zip({"y": ak.Array(made), "z": ak.num(x)}).y
+        made[:] = 7
+        return y
+
+    for function in (field, zipped):
+        fused = fuse(function)
+        for _ in range(3):
+            jets, other = jets_of(), jets_of()
+            assert_alike(function(jets), fused(other))
+            assert_alike(jets, other)
+        assert "changes ndarrays in place" in fused.reason
+
+
+def test_ndarrays_that_change_after_ufuncs():
+    """A result of a ufunc has its own memory."""
+
+    def scaled(x):
+        weights = np.ones(len(x))
+        y = x.pt * weights
+        weights *= 3
+        return y, x.pt * weights
+
+    check(scaled, (jets_of(),), (jets_of(61, 1),))
+
+
+def test_ndarrays_that_change_in_later_calls_only():
+    def sometimes(x, change):
+        weights = np.ones(len(x))
+        y = ak.zip({"weight": weights, "count": ak.num(x)})
+        if change:
+            weights *= 3
+        return y
+
+    fused = fuse(sometimes)
+    for _ in range(2):
+        assert_alike(sometimes(jets_of(), []), fused(jets_of(), []))
+    with pytest.raises(RuntimeError, match="changed an ndarray in place after it became part of an Awkward Array"):
+        fused(jets_of(), [1])
+    assert_alike(sometimes(jets_of(), [1]), fused(jets_of(), [1]))
+
+
 def test_names_of_classes_are_awkwards():
     def texts(x):
         made = x.pt * 2

@@ -23,6 +23,8 @@ Code that handles exceptions would notice the delay; it runs in Awkward.
 
 **Memory.** ndarrays and other arrays that enter a trace are copied, and so are ndarrays that leave it. Writing to such an ndarray
 does not change the array that it came from.
+The first call on a path does not copy what enters. If the function changes an ndarray that has become part of an array, this
+call is thus right, and later calls run in Awkward. A change in a later call only is an error.
 """
 
 from __future__ import annotations
@@ -200,10 +202,15 @@ class Session:
         self.failed: Node | None = None  # the call that raised the error, unless it was not traced
         self.lock = threading.RLock()
         # Arguments, names of fields, their values, and the length of the path when they were set.
+        # Without a name, the value is the new array.
         self.assignments: list[tuple[ak.Array, Any, Any, int]] = []
         self.references: dict[Node, int] = {}  # pending arrays that hold the values of a node
         # ndarrays that were inputs, by their ids: the ndarray, its copy, and the node.
         self.ndarrays: dict[int, tuple[np.ndarray, np.ndarray, Call]] = {}
+        # ndarrays and layouts that entered by calls whose results may share their memory, copies, and the nodes.
+        self.entered: list[tuple[Any, Any, Call]] = []
+        self.held: list[Any] = []  # arrays with fields that were set in the first call on a path
+        self.changed = False  # whether the function has changed one of these in place
         self.is_lost = False  # whether the calls are no longer traced
         self.steps: list[Step] = []
         self.by_awkward = 0  # calls that Awkward has executed one by one
@@ -270,31 +277,38 @@ class Session:
         meta = ak.Array(array._layout.to_typetracer(forget_length=True), behavior=array._behavior)
         return Call(self.tree.graph, "input", None, (), {}, meta)
 
-    def captured(self, x: Any, copied: bool = True) -> Call | None:
-        """The input for an array that is not pending."""
+    def captured(self, x: Any, copied: bool = True, shared: bool = False) -> Call | None:
+        """The input for an array that is not pending. `shared`: whether the call's result may share its memory."""
         if isinstance(x, np.ndarray):
             if type(x) is not np.ndarray or x.ndim != 1 or x.dtype.kind not in "biuf" or not x.dtype.isnative:
                 return None
             known = self.ndarrays.get(id(x))
             if known is not None and known[1].dtype == x.dtype and _equal_bytes(known[1], x):
+                if shared and all(x is not known[0] for x, _, _ in self.entered):
+                    self.entered.append(known)
                 return known[2]
             key: tuple = ("ndarray", x.dtype)
             original, x = x, ak.Array(x.copy())
             node = self.edge(key, lambda: self._input(x))
             if node is EAGER:
                 return None
-            self.there[node] = x
+            self.there[node] = x if node.complete else ak.Array(original)
             self.ndarrays[id(original)] = (original, x._layout._data, node)
+            if shared:
+                self.entered.append(self.ndarrays[id(original)])
             return node
         if x._attrs or x._layout.backend is not _CPU:
             return None
         key = key_of(x)
+        original = x
         if copied:
             x = ak.Array(copy.deepcopy(x._layout), behavior=x._behavior)
         node = self.edge(key, lambda: self._input(x))
         if node is EAGER:
             return None
-        self.there[node] = x
+        self.there[node] = x if node.complete else original
+        if copied and shared:
+            self.entered.append((original._layout, x._layout, node))
         return node
 
     def traced(self, kind: str, function: Any, args: tuple, kwargs: dict) -> Any:
@@ -310,22 +324,23 @@ class Session:
     def _traced(self, kind: str, function: Any, args: tuple, kwargs: dict) -> Any:
         key: list[Any] = [function, *np.geterr().values()]
         try:
-            nodes = tuple([self._argument(x, key) for x in args])
+            shared = kind != "ufunc"
+            nodes = tuple([self._argument(x, key, shared) for x in args])
             of_kwargs = {}
             for name, x in kwargs.items():
                 key.append(name)
-                of_kwargs[name] = self._argument(x, key)
+                of_kwargs[name] = self._argument(x, key, shared)
         except _NotTraced:
             return EAGER
         return EAGER if self.is_lost else self.edge(tuple(key), lambda: self._made(kind, function, nodes, of_kwargs))
 
-    def _argument(self, x: Any, key: list[Any]) -> Any:
+    def _argument(self, x: Any, key: list[Any], shared: bool) -> Any:
         """The argument with nodes instead of arrays. Appends to the key what distinguishes it."""
         kind = type(x)
         if isinstance(x, Pending):
             node = x._fuse_node if x._fuse_session is self else self.captured(x._fuse_real())
         elif isinstance(x, ak.Array | np.ndarray):
-            node = self.captured(x)
+            node = self.captured(x, shared=shared)
         else:
             key.append(kind)
             if kind is float or kind is complex:
@@ -336,12 +351,12 @@ class Session:
                 if len(x) > _MOST_ITEMS:
                     raise _NotTraced
                 key.append(len(x))
-                return kind([self._argument(y, key) for y in x])
+                return kind([self._argument(y, key, shared) for y in x])
             elif kind is dict:
                 key.append(tuple(x))
-                return {name: self._argument(y, key) for name, y in x.items()}
+                return {name: self._argument(y, key, shared) for name, y in x.items()}
             elif kind is slice:
-                return slice(*(self._argument(y, key) for y in (x.start, x.stop, x.step)))
+                return slice(*(self._argument(y, key, shared) for y in (x.start, x.stop, x.step)))
             elif isinstance(x, np.number | np.bool_):
                 key += (x.dtype, x.tobytes())
             elif isinstance(x, np.dtype) or (isinstance(x, type) and type(x) is type and issubclass(x, _NUMBERS)):
@@ -519,12 +534,25 @@ class Session:
             node.complete = True
         self.tree.root.complete = True
 
+    def check_entered(self) -> None:
+        """Notices that the function has changed an ndarray in place after it became part of an array. The first call on a path
+        shares its memory, as Awkward does."""
+        different = [node for x, known, node in self.entered if not _is_same(known, x)]
+        self.changed = bool(different)
+        if any(node.complete for node in different):
+            raise RuntimeError(
+                "upsweep.awkward.fuse: the function has changed an ndarray in place after it became part of an Awkward Array, "
+                "which earlier calls with arguments of these types did not; copy the ndarray before, or do not fuse the function"
+            )
+
     def assign(self, only: Any = None) -> None:
         """Sets the fields of arguments, or of one argument, that the function has set."""
         left = []
         for array, where, what, place in self.assignments:
             if only is not None and array is not only:
                 left.append((array, where, what, place))
+            elif where is None:
+                array.layout = self.demand(what)._layout
             elif what is MISSING:
                 del array[where]
             else:
@@ -607,8 +635,22 @@ def _behaves(node: Call) -> bool:
     return node.behaves
 
 
+_WORDS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
 def _equal_bytes(x: np.ndarray, y: np.ndarray) -> bool:
-    return len(x) == len(y) and bool(np.array_equal(x.view(np.uint8), np.ascontiguousarray(y).view(np.uint8)))
+    if len(x) != len(y):
+        return False
+    dtype = _WORDS.get(x.itemsize, np.uint8)
+    return bool((x.view(dtype) == np.ascontiguousarray(y).view(dtype)).all())
+
+
+def _is_same(known: Any, x: Any) -> bool:
+    """Whether an ndarray or a layout has the bytes of its copy."""
+    if isinstance(x, np.ndarray):
+        return _equal_bytes(known, x)
+    theirs = ak.to_buffers(x)[2]
+    return all(_equal_bytes(np.ascontiguousarray(y), theirs[name]) for name, y in ak.to_buffers(known)[2].items())
 
 
 def key_of(array: ak.Array) -> tuple:
@@ -750,13 +792,18 @@ class Pending(ak.Array):
         self._fuse_set(ak.without_field(self, where), where, MISSING)
 
     def _fuse_set(self, made: Any, where: Any, what: Any) -> None:
-        argument = self._fuse_argument
+        argument, session = self._fuse_argument, self._fuse_session
+        # Computed already, from ndarrays that may change.
+        is_known = isinstance(made, Pending) and not session.at.complete
+        if is_known:
+            session.held.append(made)
         if argument is not None:
-            if isinstance(what, Pending):
+            if is_known:
+                where, what = None, made._fuse_node
+            elif isinstance(what, Pending):
                 what = what._fuse_node
             elif what is not MISSING:
                 what = copy.deepcopy(what)
-            session = self._fuse_session
             session.assignments.append((argument, where, what, len(session.path)))
         self._fuse_replace(made)
 
@@ -910,40 +957,41 @@ class _Visitor:
     the same code are followed once."""
 
     def __init__(self):
-        self.known: dict[frozenset, str | None] = {}
+        self.known: dict[frozenset, tuple[str | None, dict]] = {}  # the key has ids of the objects in the dict
         self.opened: dict[type, bool] = {}  # whether the attributes of an object may be other ones in each call
 
     def notices(self, function: Any, args: tuple, kwargs: dict) -> str | None:
-        found: set[Any] = set()
+        found: dict[int, Any] = {}
         for x in (function, *args, *kwargs.values()):
             if type(x) not in _SILENT:
                 self._visit(x, found, 0)
         key = frozenset(found)
-        if key not in self.known:
+        known = self.known.get(key)
+        if known is None:
             if len(self.known) >= _MOST_TREES:
                 self.known.clear()
-            self.known[key] = notices(function, args, kwargs)
-        return self.known[key]
+            known = self.known[key] = (notices(function, args, kwargs), found)
+        return known[0]
 
-    def _visit(self, x: Any, found: set[Any], level: int) -> None:
+    def _visit(self, x: Any, found: dict[int, Any], level: int) -> None:
         kind = type(x)
         if kind in _SILENT or level > _MOST_LEVELS:
             return
         inner: Any = ()
         if kind is types.FunctionType:
-            found.add(x.__code__)
+            found[id(x.__code__)] = x.__code__
             inner = [*map(_content, x.__closure__ or ()), *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
         elif kind is types.MethodType:
             inner = (x.__func__, x.__self__)
         elif isinstance(x, functools.partial):
             inner = (x.func, *x.args, *x.keywords.values())
         elif isinstance(x, type):
-            found.add(x)
+            found[id(x)] = x
         elif kind in (tuple, list, set, frozenset, dict):
             if level == 0 or len(x) <= _MOST_VISITED:
                 inner = list(x.values() if kind is dict else x)
         elif not isinstance(x, ak.Array | np.ndarray | np.generic):
-            found.add(kind)
+            found[id(kind)] = kind
             if kind not in self.opened:
                 self.opened[kind] = not _is_library(kind)
             inner = _attributes(x) if self.opened[kind] else _wrapped(x)
@@ -1021,6 +1069,7 @@ class Steps:
         self.exact = exact
         self.trees: dict[tuple, Tree] = {}
         self.visitor = _Visitor()
+        self.changed = False  # whether the function changes ndarrays in place that are parts of arrays
         self.lock = threading.RLock()
 
     def _tree(self, arrays: _Arrays) -> Tree | None:
@@ -1038,6 +1087,8 @@ class Steps:
 
     def run(self, function: Any, args: tuple, kwargs: dict, threads: int | None) -> tuple[Any, Session | str]:
         """The function's result, and the session, or why Awkward has executed the whole function."""
+        if self.changed:
+            return function(*args, **kwargs), "the function changes ndarrays in place that are parts of arrays"
         noticed = self.visitor.notices(function, args, kwargs)
         if noticed is not None:
             return function(*args, **kwargs), f"the function or an argument {noticed}"
@@ -1055,6 +1106,7 @@ class Steps:
             if session.error is not None:  # code of a library has caught it
                 raise session.error
             result = arrays.originals(result)
+            session.check_entered()
             session.finish()
         except BaseException as error:
             session.fail(error)
@@ -1067,6 +1119,7 @@ class Steps:
                 session.assign()
             finally:
                 arrays.finish()
+            self.changed |= session.changed
         return result, session
 
 
