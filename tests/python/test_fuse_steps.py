@@ -4,6 +4,8 @@
 times, because the first call of a path of calls runs in Awkward, and later ones with plans."""
 
 import copy
+import functools
+import pickle
 import threading
 import types
 
@@ -15,7 +17,7 @@ ak = pytest.importorskip("awkward")
 from fuse_checks import assert_alike
 from fuse_programs import made_events
 from test_fuse import result_of
-from upsweep.awkward._fuse import fuse, steps
+from upsweep.awkward._fuse import fuse, recorder, steps
 
 
 @pytest.fixture(autouse=True)
@@ -128,6 +130,19 @@ def test_numbers_of_equal_hash_differ():
         assert_alike(expected, got)
         signs = [np.signbit(ak.to_numpy(ak.flatten(ak.values_astype(x[1], np.float64)))) for x in (expected, got)]
         assert np.array_equal(*signs)
+
+
+def test_units_of_times_differ():
+    def later(x, step):
+        return len(x), x + step
+
+    times = ak.Array(np.array(["2020-01-01", "2021-02-03"], "M8[s]"))
+    fused = fuse(later)
+    for _ in range(2):
+        for unit in ("s", "m", "h", "D"):
+            step = np.timedelta64(1, unit)
+            assert later(times, step)[1].to_list() == fused(times, step)[1].to_list()
+    assert session_of(fused, times, np.timedelta64(1, "s"))
 
 
 # -------------------------------------------------------------------------------------------------- NumPy and objects
@@ -275,6 +290,29 @@ def test_fields_that_are_set_before_an_error():
         assert_alike(jets, other)
 
 
+def test_deep_copies_have_their_own_memory():
+    def first(x):
+        return copy.deepcopy(x)
+
+    def second(x):
+        return len(x), copy.deepcopy([x.pt])[0], copy.deepcopy(x).pt * 2
+
+    for function in (first, second):
+        fused = fuse(function)
+        for _ in range(3):
+            jets, other = jets_of(), jets_of()
+            expected, got = function(jets), fused(other)
+            assert_alike(expected, got)
+            assert_alike(jets, other)
+            made = got.pt if function is first else got[1]
+            np.asarray(ak.flatten(made))[:] = -1
+            assert np.all(made == -1)
+            assert_alike(jets, other)
+
+    with pytest.raises(recorder.NotRecorded, match="an array is copied"):
+        copy.deepcopy(recorder.array_input(recorder.Graph(), 0, jets_of()))
+
+
 def test_containers_among_the_arguments():
     def changes(arrays, named):
         arrays.append(arrays[0].pt * len(arrays[0]))
@@ -326,6 +364,75 @@ def test_attributes_and_behaviors():
         assert [dict(x.attrs) for x in got] == [dict(x.attrs) for x in expected]
         assert [x.behavior for x in got] == [x.behavior for x in expected]
         assert_alike(expected, got)
+
+
+def test_ndarrays_that_change_in_place():
+    """An ndarray shares its memory with the arrays that it is a part of."""
+
+    def field(x):
+        weights = np.ones(len(x))
+        x["weight"] = weights
+        scaled = x.pt * x.weight
+        weights *= 3
+        return ak.sum(x.weight), scaled
+
+    def zipped(x):
+        made = np.zeros(len(x))
+        y = ak.zip({"y": ak.Array(made), "z": ak.num(x)}).y
+        made[:] = 7
+        return y
+
+    for function in (field, zipped):
+        fused = fuse(function)
+        for _ in range(3):
+            jets, other = jets_of(), jets_of()
+            assert_alike(function(jets), fused(other))
+            assert_alike(jets, other)
+        assert "changes ndarrays in place" in fused.reason
+
+
+def test_ndarrays_that_change_after_ufuncs():
+    """A result of a ufunc has its own memory."""
+
+    def scaled(x):
+        weights = np.ones(len(x))
+        y = x.pt * weights
+        weights *= 3
+        return y, x.pt * weights
+
+    check(scaled, (jets_of(),), (jets_of(61, 1),))
+
+
+def test_ndarrays_that_change_in_later_calls_only():
+    def sometimes(x, change):
+        weights = np.ones(len(x))
+        y = ak.zip({"weight": weights, "count": ak.num(x)})
+        if change:
+            weights *= 3
+        return y
+
+    fused = fuse(sometimes)
+    for _ in range(2):
+        assert_alike(sometimes(jets_of(), []), fused(jets_of(), []))
+    with pytest.raises(RuntimeError, match="changed an ndarray in place after it became part of an Awkward Array"):
+        fused(jets_of(), [1])
+    assert_alike(sometimes(jets_of(), [1]), fused(jets_of(), [1]))
+
+
+def test_names_of_classes_are_awkwards():
+    def texts(x):
+        made = x.pt * 2
+        return len(x), repr(x), f"{made!r}", str(made), pickle.loads(pickle.dumps(made))
+
+    def fails(x):
+        return len(x), repr(x.pt * 2), np.asarray((x.pt * 2)[:, 20])
+
+    check(texts, (jets_of(),), (jets_of(61, 1),))
+    fused = fuse(fails)
+    for _ in range(3):
+        expected, got = result_of(fails, jets_of()), result_of(fused, jets_of())
+        assert (str(got), getattr(got, "__notes__", None)) == (str(expected), getattr(expected, "__notes__", None))
+        assert "Pending" not in str(got)
 
 
 def test_arguments_that_are_not_recorded():
@@ -398,6 +505,89 @@ def test_the_error_names_the_call_that_fails():
         assert getattr(got, "__notes__", None) == getattr(expected, "__notes__", None)
 
 
+class Store:
+    pass
+
+
+@pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt, SystemExit, None])
+def test_what_happened_before_an_error_remains(error):
+    """Also if a call fails whose result is needed at the end (x has an empty list)."""
+
+    def sets(x, out, store):
+        count = len(x)
+        x["before"] = x.pt * 2
+        del x["eta"]
+        out.append(count)
+        store.kept = x.pt * 3
+        out.append(x.pt * 4)
+        if error is not None:
+            raise error(count)
+        lead = x[:, 0]
+        x["after"] = x.pt * 5
+        return ak.sum(lead.pt)
+
+    def run(function, jets):
+        jets, out, store = copy.copy(jets), [jets_of(3)], Store()
+        try:
+            made = function(jets, out, store)
+        except BaseException as of_error:  # noqa: BLE001
+            made = type(of_error)
+        return made, out, jets, type(jets), store.kept, type(store.kept), [type(x) for x in out]
+
+    fused = fuse(sets)
+    jets = jets_of()
+    jets, full = jets[ak.num(jets) >= 0], jets[ak.num(jets) > 0]  # of the same classes
+    for x in (full, full, jets, full, jets):
+        expected, got = run(sets, x), run(fused, x)
+        assert got[2].fields == expected[2].fields
+        assert_alike(expected, got)
+
+
+def test_code_that_gets_data_runs_after_all_earlier_calls():
+    """A call that fails prevents what the function does next, once that needs data."""
+
+    def sets(x, log):
+        lead = x[:, 0]
+        log.append(np.asarray(ak.num(x)).tolist())
+        factors = np.array(log[-1])
+        return ak.sum(lead.pt * factors), ak.sum(lead.eta)
+
+    fused = fuse(sets)
+    jets = jets_of()
+    jets, full = jets[ak.num(jets) >= 0], jets[ak.num(jets) > 0]  # of the same classes
+    for x in (full, full, jets, full, jets, jets, jets, jets, full):
+        expected, got = [], []
+        assert_alike(result_of(sets, x, expected), result_of(fused, x, got))
+        assert got == expected
+
+
+def test_an_error_that_a_library_catches():
+    """The function returns nevertheless. Its arguments are ordinary arrays afterwards."""
+
+    def catches(x, y):
+        x["double"] = x.pt * 2
+        return hasattr(Asked(x.pt[y]), "value"), len(x)
+
+    fused = fuse(catches)
+    good, bad = ak.Array([[0]] * 60), ak.Array([[7]] * 60)
+    jets = jets_of()
+    jets = ak.concatenate([jets[ak.num(jets) > 0]] * 3)[:60]
+    for y in (good, good, bad):
+        x = copy.copy(jets)
+        result_of(fused, x, y)
+        assert type(x) is ak.Array
+        assert x.fields[-1] == "double"
+
+
+class Asked:
+    def __init__(self, x):
+        self.x = x
+
+    @property
+    def value(self):
+        return float(ak.sum(self.x))
+
+
 def test_a_step_may_compute_what_nobody_asks_for():
     """The path of earlier calls fails for other data, but the function takes another path."""
 
@@ -448,6 +638,127 @@ def test_functions_that_would_notice():
 
 
 # ------------------------------------------------------------------------------------------------------------ the rest
+
+
+class Selection:
+    calls = 0
+
+    def first(self, x):
+        try:
+            return x.pt[:, 0]
+        except IndexError:
+            return x.pt * 2
+
+    def process(self, x):
+        self.calls += len(x)
+        return ak.sum(self.first(x))
+
+
+class Holder:
+    __slots__ = ("inner",)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __call__(self, x):
+        return (self.inner["x"][0] if isinstance(self.inner, dict) else self.inner)(x)
+
+
+class Plain:
+    def __init__(self, inner):
+        self.inner = inner
+
+    def process(self, x):
+        return len(x), ak.sum(self.inner(x))
+
+
+def first_or_none(x):
+    try:
+        return x.pt[:, 0]
+    except IndexError:
+        return x.pt * 2
+
+
+def test_arguments_that_would_notice():
+    def calls(x, f):
+        return len(x), ak.sum(f(x))
+
+    def enters(x, context):
+        made = len(x)
+        with context:
+            made += ak.sum(x.pt[:, 0])
+        return made
+
+    def method(x, y):
+        return y.process(x)
+
+    def closure(f):
+        return lambda x: f(x)
+
+    jets = jets_of()
+    jets, full = jets[ak.num(jets) >= 0], jets[ak.num(jets) > 0]  # of the same classes
+    cases = [
+        (calls, first_or_none),
+        (calls, closure(first_or_none)),
+        (calls, functools.partial(first_or_none)),
+        (calls, Selection().first),
+        (calls, Holder(first_or_none)),
+        (calls, Holder({"x": [first_or_none]})),
+        (method, Selection()),
+        (method, Plain(first_or_none)),
+        (method, Plain(Holder(first_or_none))),
+        (enters, Quiet()),
+    ]
+    for function, argument in cases:
+        fused = fuse(function)
+        for x in (full, full, jets, full, jets):
+            assert_alike(result_of(function, x, argument), result_of(fused, x, argument))
+        assert fused._noticed is None
+        assert ("defines __exit__" if function is enters else "handles exceptions") in fused.reason
+
+    fused = fuse(method)
+    for inner in (ak.num, first_or_none, ak.num, first_or_none):  # objects of one type
+        assert_alike(result_of(method, jets, Plain(inner)), result_of(fused, jets, Plain(inner)))
+    assert session_of(fused, jets, Plain(ak.num)).steps
+
+
+def test_behaviors_that_would_notice():
+    class Jets(ak.Array):
+        def first(self):
+            try:
+                return self.pt[:, 0]
+            except IndexError:
+                return self.pt * 2
+
+    def first(x):
+        return len(x), ak.sum(ak.with_name(x, "noticing").first())
+
+    jets = jets_of()
+    jets, full = jets[ak.num(jets) >= 0], jets[ak.num(jets) > 0]  # of the same classes
+    fused = fuse(first)
+    ak.behavior["*", "noticing"] = Jets
+    try:
+        for x in (full, full, jets, full, jets):
+            assert_alike(result_of(first, x), result_of(fused, x))
+        assert "a behavior handles exceptions" in fused.reason
+        assert "a behavior handles exceptions" in fused.explain(full)
+    finally:
+        del ak.behavior["*", "noticing"]
+
+
+def test_caches_by_identity():
+    cache = {}
+
+    def cached(x):
+        if id(x) not in cache:
+            cache[id(x)] = ak.sum(x.pt) * len(x)
+        return cache[id(x)]
+
+    fused = fuse(cached)
+    kept = [jets_of(seed=i) for i in range(20)]
+    got = [fused(x) for x in kept]
+    assert got == [ak.sum(x.pt) * len(x) for x in kept]
+    assert fused._noticed == "uses id"
 
 
 def test_joined_records_of_different_kinds():

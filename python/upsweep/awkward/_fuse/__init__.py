@@ -256,7 +256,11 @@ class Fused:
         if not self._runs_in_steps():
             return self._alone(reason, args, kwargs), None
         self.reason = reason
-        return self._steps.run(self._function, args, kwargs, self._threads)
+        made, session = self._steps.run(self._function, args, kwargs, self._threads)
+        if isinstance(session, str):
+            self.reason = f"{reason}; {session}"
+            session = None
+        return made, session
 
     def _found(self, args: tuple, kwargs: dict) -> tuple[Found, Program | str]:
         if not TESTED:
@@ -370,7 +374,7 @@ class Fused:
             session = self._run(reason, args, kwargs)[1]
         except Exception as error:  # noqa: BLE001 - the function raises it when it is called
             return f"not fused: {reason}; these arguments: {type(error).__name__}: {error}"
-        return f"not fused: {reason}" if session is None else explanation(reason, session)
+        return f"not fused: {self.reason}" if session is None else explanation(reason, session)
 
 
 def fuse(function: Any = None, *, threads: int | None = None, exact: bool = False) -> Any:

@@ -257,9 +257,7 @@ class Lazy(ak.Array):
     def __copy__(self) -> Lazy:
         return Lazy(self._fuse_node.meta, self._fuse_node)
 
-    def __deepcopy__(self, memo: Any) -> Lazy:
-        return Lazy(self._fuse_node.meta, self._fuse_node)
-
+    __deepcopy__ = _refuses("an array is copied with its data")
     __len__ = _refuses("the length of an array")
     __iter__ = _refuses("an array is iterated over")
     __bool__ = _refuses("the truth value of an array")

@@ -17,16 +17,18 @@ constants; a node has the type of the result. A call that was seen before at the
 tracer. The first call on a path executes each call at once, in Awkward. Later calls find in the tree what the path needs. One
 plan computes all of it that does not depend on a later step. If the function takes another path, such values are not used. A plan that fails on values that nobody asked for has no effect: Awkward executes what was asked for.
 
-**Errors** of calls appear when their values are computed. The error that the caller gets is the first one in the order of calls.
+**Errors** of calls appear when a later step needs data, or at the end: it runs only if the calls before it do not fail. The error
+that the caller gets is the first one in the order of calls. Arrays from before that call are computed nevertheless.
 Code that handles exceptions would notice the delay; it runs in Awkward.
 
 **Memory.** ndarrays and other arrays that enter a trace are copied, and so are ndarrays that leave it. Writing to such an ndarray
 does not change the array that it came from.
+The first call on a path does not copy what enters. If the function changes an ndarray that has become part of an array, this
+call is thus right, and later calls run in Awkward. A change in a later call only is an error.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dis
 import functools
@@ -156,6 +158,7 @@ class Tree:
         self.root = Call(self.graph, "root", None, (), {}, None)
         self.start = State()
         self.kept: list[Any] = []  # objects whose ids are in the key
+        self.noticed: str | None = None  # why the arrays' behaviors could notice that arrays are pending
 
     def add(self, at: Call, key: tuple, made: Any) -> Any:
         """Adds an edge, unless another thread has."""
@@ -192,14 +195,22 @@ class Session:
         self.path: list[Call] = []
         self.there: dict[Node, Any] = {}
         self.checked: set[Node] = set()
+        self.done = 0  # length of the part of the path whose calls are known to raise no error
         self.alive: list[Any] = []  # weak references to the pending arrays
         self.state = tree.start
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
+        self.failed: Node | None = None  # the call that raised the error, unless it was not traced
         self.lock = threading.RLock()
-        self.assignments: list[tuple[ak.Array, Any, Any]] = []
+        # Arguments, names of fields, their values, and the length of the path when they were set.
+        # Without a name, the value is the new array.
+        self.assignments: list[tuple[ak.Array, Any, Any, int]] = []
         self.references: dict[Node, int] = {}  # pending arrays that hold the values of a node
         # ndarrays that were inputs, by their ids: the ndarray, its copy, and the node.
         self.ndarrays: dict[int, tuple[np.ndarray, np.ndarray, Call]] = {}
+        # ndarrays and layouts that entered by calls whose results may share their memory, copies, and the nodes.
+        self.entered: list[tuple[Any, Any, Call]] = []
+        self.held: list[Any] = []  # arrays with fields that were set in the first call on a path
+        self.changed = False  # whether the function has changed one of these in place
         self.is_lost = False  # whether the calls are no longer traced
         self.steps: list[Step] = []
         self.by_awkward = 0  # calls that Awkward has executed one by one
@@ -266,31 +277,38 @@ class Session:
         meta = ak.Array(array._layout.to_typetracer(forget_length=True), behavior=array._behavior)
         return Call(self.tree.graph, "input", None, (), {}, meta)
 
-    def captured(self, x: Any, copied: bool = True) -> Call | None:
-        """The input for an array that is not pending."""
+    def captured(self, x: Any, copied: bool = True, shared: bool = False) -> Call | None:
+        """The input for an array that is not pending. `shared`: whether the call's result may share its memory."""
         if isinstance(x, np.ndarray):
             if type(x) is not np.ndarray or x.ndim != 1 or x.dtype.kind not in "biuf" or not x.dtype.isnative:
                 return None
             known = self.ndarrays.get(id(x))
             if known is not None and known[1].dtype == x.dtype and _equal_bytes(known[1], x):
+                if shared and all(x is not known[0] for x, _, _ in self.entered):
+                    self.entered.append(known)
                 return known[2]
             key: tuple = ("ndarray", x.dtype)
             original, x = x, ak.Array(x.copy())
             node = self.edge(key, lambda: self._input(x))
             if node is EAGER:
                 return None
-            self.there[node] = x
+            self.there[node] = x if node.complete else ak.Array(original)
             self.ndarrays[id(original)] = (original, x._layout._data, node)
+            if shared:
+                self.entered.append(self.ndarrays[id(original)])
             return node
         if x._attrs or x._layout.backend is not _CPU:
             return None
         key = key_of(x)
+        original = x
         if copied:
             x = ak.Array(copy.deepcopy(x._layout), behavior=x._behavior)
         node = self.edge(key, lambda: self._input(x))
         if node is EAGER:
             return None
-        self.there[node] = x
+        self.there[node] = x if node.complete else original
+        if copied and shared:
+            self.entered.append((original._layout, x._layout, node))
         return node
 
     def traced(self, kind: str, function: Any, args: tuple, kwargs: dict) -> Any:
@@ -306,22 +324,23 @@ class Session:
     def _traced(self, kind: str, function: Any, args: tuple, kwargs: dict) -> Any:
         key: list[Any] = [function, *np.geterr().values()]
         try:
-            nodes = tuple([self._argument(x, key) for x in args])
+            shared = kind != "ufunc"
+            nodes = tuple([self._argument(x, key, shared) for x in args])
             of_kwargs = {}
             for name, x in kwargs.items():
                 key.append(name)
-                of_kwargs[name] = self._argument(x, key)
+                of_kwargs[name] = self._argument(x, key, shared)
         except _NotTraced:
             return EAGER
         return EAGER if self.is_lost else self.edge(tuple(key), lambda: self._made(kind, function, nodes, of_kwargs))
 
-    def _argument(self, x: Any, key: list[Any]) -> Any:
+    def _argument(self, x: Any, key: list[Any], shared: bool) -> Any:
         """The argument with nodes instead of arrays. Appends to the key what distinguishes it."""
         kind = type(x)
         if isinstance(x, Pending):
             node = x._fuse_node if x._fuse_session is self else self.captured(x._fuse_real())
         elif isinstance(x, ak.Array | np.ndarray):
-            node = self.captured(x)
+            node = self.captured(x, shared=shared)
         else:
             key.append(kind)
             if kind is float or kind is complex:
@@ -332,14 +351,14 @@ class Session:
                 if len(x) > _MOST_ITEMS:
                     raise _NotTraced
                 key.append(len(x))
-                return kind([self._argument(y, key) for y in x])
+                return kind([self._argument(y, key, shared) for y in x])
             elif kind is dict:
                 key.append(tuple(x))
-                return {name: self._argument(y, key) for name, y in x.items()}
+                return {name: self._argument(y, key, shared) for name, y in x.items()}
             elif kind is slice:
-                return slice(*(self._argument(y, key) for y in (x.start, x.stop, x.step)))
+                return slice(*(self._argument(y, key, shared) for y in (x.start, x.stop, x.step)))
             elif isinstance(x, np.number | np.bool_):
-                key.append(x.tobytes())
+                key += (x.dtype, x.tobytes())
             elif isinstance(x, np.dtype) or (isinstance(x, type) and type(x) is type and issubclass(x, _NUMBERS)):
                 key.append(x)
             else:
@@ -383,8 +402,17 @@ class Session:
             if self.error is not None:
                 raise self.error
             if not self._compute(node, [node]):
-                self._by_awkward([node])
+                self._by_awkward([node, *self._unchecked()])
             return self.there[node]
+
+    def _unchecked(self) -> list[Call]:
+        """The calls so far whose errors are not known. Code that gets data may have side effects, which a call that fails prevents."""
+        path, at = self.path, self.done
+        there, checked = self.there, self.checked
+        while at < len(path) and (not path[at].raises or path[at] in checked or path[at] in there):
+            at += 1
+        self.done = at
+        return [x for x in path[at:] if x.raises and x not in there and x not in checked]
 
     def _compute(self, place: Any, nodes: list[Call]) -> bool:
         """Computes nodes, and all that the path needs later, with plans. Returns False if that is not possible.
@@ -439,8 +467,7 @@ class Session:
             and x not in needed
             and x not in covered
         }
-        if is_end:
-            unused |= {x for x in path if x.raises and x not in there and x not in self.checked and x not in covered}
+        unused |= {x for x in self._unchecked() if x not in covered}
         if not outputs and not unused:
             return None
         made = Step(self.tree, sorted(outputs, key=lambda x: x.position), unused)
@@ -462,53 +489,90 @@ class Session:
                 continue
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
             self.by_awkward += 1
-            with _OwnErrors(), np.errstate(**node.errors):
-                there[node] = node.function(*args, **kwargs)
+            try:
+                with _OwnErrors(), np.errstate(**node.errors):
+                    there[node] = node.function(*args, **kwargs)
+            except Exception:
+                if self.error is None or self.failed is None:
+                    self.failed = node
+                raise
             self.checked.add(node)
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: BaseException) -> None:
         """Notes the first error of the calls so far, which is `error` or an error of an earlier call."""
         if self.error is not None:
             return
+        of_error, self.failed = self.failed, None
         self.error = error
-        for node in self.path:
-            if node.raises and node not in self.there and node not in self.checked:
-                try:
-                    self._execute(_ancestors([node], self.there))
-                except Exception as first:  # noqa: BLE001
-                    self.error = first
-                    return
+        for node in self._unchecked():
+            try:
+                self._execute(_ancestors([node], self.there))
+            except Exception as first:  # noqa: BLE001
+                self.error = first
+                return
+        self.failed = of_error
 
     # ---- the end
 
+    def _alive(self) -> list[Any]:
+        return [x for x in (ref() for ref in self.alive) if x is not None and x.__dict__.get("_fuse_session") is self]
+
     def finish(self) -> None:
         """Computes the arrays that are still there after the call, and makes them real."""
-        alive = [x for x in (ref() for ref in self.alive) if x is not None and x.__dict__.get("_fuse_session") is self]
+        alive = self._alive()
         nodes = {x._fuse_node: None for x in alive}
-        nodes.update((x, None) for _, _, what in self.assignments for x in nodes_in(what))
+        nodes.update((x, None) for _, _, what, _ in self.assignments for x in nodes_in(what))
         for node in nodes:
             node.wanted = True
         missing = [x for x in nodes if x not in self.there]
         place = ("end", *sorted(x.position for x in missing))
         if not self._compute(place, missing):
-            self._by_awkward([*missing, *(x for x in self.path if x.raises and x not in self.checked)])
+            self._by_awkward([*missing, *self._unchecked()])
         for x in alive:
             _become(x, self.there[x._fuse_node])
         for node in self.path:
             node.complete = True
         self.tree.root.complete = True
 
+    def check_entered(self) -> None:
+        """Notices that the function has changed an ndarray in place after it became part of an array. The first call on a path
+        shares its memory, as Awkward does."""
+        different = [node for x, known, node in self.entered if not _is_same(known, x)]
+        self.changed = bool(different)
+        if any(node.complete for node in different):
+            raise RuntimeError(
+                "upsweep.awkward.fuse: the function has changed an ndarray in place after it became part of an Awkward Array, "
+                "which earlier calls with arguments of these types did not; copy the ndarray before, or do not fuse the function"
+            )
+
     def assign(self, only: Any = None) -> None:
         """Sets the fields of arguments, or of one argument, that the function has set."""
         left = []
-        for array, where, what in self.assignments:
+        for array, where, what, place in self.assignments:
             if only is not None and array is not only:
-                left.append((array, where, what))
+                left.append((array, where, what, place))
+            elif where is None:
+                array.layout = self.demand(what)._layout
             elif what is MISSING:
                 del array[where]
             else:
                 array[where] = replaced(what, self.demand)
         self.assignments = left
+
+    def salvage(self) -> None:
+        """After an error: computes what the function has made before it, one by one, and forgets what it would not have set."""
+        for x in self._alive():
+            if self._is_computed([x._fuse_node]):
+                _become(x, self.there[x._fuse_node])
+        end = self.path.index(self.failed) if self.failed in self.path else len(self.path)
+        self.assignments = [x for x in self.assignments if x[3] <= end and self._is_computed(nodes_in(x[2]))]
+
+    def _is_computed(self, nodes: Any) -> bool:
+        try:
+            self._execute(_ancestors(nodes, self.there))
+        except Exception:  # noqa: BLE001 - the call that failed, or one after it
+            return False
+        return True
 
 
 class _NotTraced(Exception):
@@ -571,8 +635,22 @@ def _behaves(node: Call) -> bool:
     return node.behaves
 
 
+_WORDS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
 def _equal_bytes(x: np.ndarray, y: np.ndarray) -> bool:
-    return len(x) == len(y) and bool(np.array_equal(x.view(np.uint8), np.ascontiguousarray(y).view(np.uint8)))
+    if len(x) != len(y):
+        return False
+    dtype = _WORDS.get(x.itemsize, np.uint8)
+    return bool((x.view(dtype) == np.ascontiguousarray(y).view(dtype)).all())
+
+
+def _is_same(known: Any, x: Any) -> bool:
+    """Whether an ndarray or a layout has the bytes of its copy."""
+    if isinstance(x, np.ndarray):
+        return _equal_bytes(known, x)
+    theirs = ak.to_buffers(x)[2]
+    return all(_equal_bytes(np.ascontiguousarray(y), theirs[name]) for name, y in ak.to_buffers(known)[2].items())
 
 
 def key_of(array: ak.Array) -> tuple:
@@ -714,13 +792,19 @@ class Pending(ak.Array):
         self._fuse_set(ak.without_field(self, where), where, MISSING)
 
     def _fuse_set(self, made: Any, where: Any, what: Any) -> None:
-        argument = self._fuse_argument
+        argument, session = self._fuse_argument, self._fuse_session
+        # Computed already, from ndarrays that may change.
+        is_known = isinstance(made, Pending) and not session.at.complete
+        if is_known:
+            session.held.append(made)
         if argument is not None:
-            if isinstance(what, Pending):
+            if is_known:
+                where, what = None, made._fuse_node
+            elif isinstance(what, Pending):
                 what = what._fuse_node
             elif what is not MISSING:
                 what = copy.deepcopy(what)
-            self._fuse_session.assignments.append((argument, where, what))
+            session.assignments.append((argument, where, what, len(session.path)))
         self._fuse_replace(made)
 
     @property
@@ -742,8 +826,10 @@ class Pending(ak.Array):
         return self._fuse_session.pending(self._fuse_node)
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self._fuse_session.pending(self._fuse_node)
+        return copy.deepcopy(self._fuse_real(), memo)
 
+
+Pending.__name__ = Pending.__qualname__ = ak.Array.__name__  # in texts and in the notes of errors
 
 _ALIKE = {ak.with_field, ak.without_field, ak.with_name, ak.values_astype}  # as long as their first argument
 
@@ -801,12 +887,12 @@ def _overrides(base: type) -> bool:
 # ---------------------------------------------------------------------------------------------------------- a function
 
 
-def notices(function: Any) -> str | None:
-    """Returns why a function could notice that its arrays are pending: it handles errors, or asks for exact types."""
+def notices(*objects: Any) -> str | None:
+    """Returns why functions and objects could notice that arrays are pending: they handle errors, or ask for exact types."""
     seen: dict[int, Any] = {}
     names: set[str] = set()
     opened: list[tuple[types.ModuleType | dict, int]] = []
-    todo = [function]
+    todo = list(objects)
     while todo:
         x = todo.pop()
         if id(x) in seen or _is_library(x):
@@ -817,8 +903,8 @@ def notices(function: Any) -> str | None:
             for step, after in zip(steps, [*steps[1:], None]):
                 if step.opname == "PUSH_EXC_INFO" and (after is None or after.opname != "WITH_EXCEPT_START"):
                     return "handles exceptions"
-                if step.argval == "type" and step.opname in _OF_NAMES:
-                    return "uses type"
+                if step.argval in ("type", "id") and step.opname in _OF_NAMES:
+                    return f"uses {step.argval}"
             found = _NOTICING.intersection(x.co_names)
             if found:
                 return f"uses {min(found)}"
@@ -847,7 +933,7 @@ def notices(function: Any) -> str | None:
             todo += x.values()
         elif not isinstance(x, np.ndarray | np.generic | ak.Array | ak.Record | str | bytes | int | float | complex):
             todo.append(type(x))
-            todo += (getattr(x, "__dict__", None) or {}).values()
+            todo += _attributes(x)
         if not todo:
             for i, (module, done) in enumerate(opened):
                 if done < len(names):
@@ -859,6 +945,83 @@ def notices(function: Any) -> str | None:
 _OF_NAMES = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
 # Names with which code notices that an array is pending, or suppresses its error.
 _NOTICING = frozenset(("__class__", "suppress", "ExitStack", "raises", "getrefcount", "get_referrers", "gc"))
+
+
+_MOST_LEVELS = 4  # of objects in arguments
+_MOST_VISITED = 256  # items of a container in an object
+_SILENT = {*_PLAIN, float, complex, slice, range, np.ndarray, ak.Array, ak.Record, Pending}
+
+
+class _Visitor:
+    """Decides for each call whether its arguments could notice that arrays are pending. Arguments with the same types and
+    the same code are followed once."""
+
+    def __init__(self):
+        self.known: dict[frozenset, tuple[str | None, dict]] = {}  # the key has ids of the objects in the dict
+        self.opened: dict[type, bool] = {}  # whether the attributes of an object may be other ones in each call
+
+    def notices(self, function: Any, args: tuple, kwargs: dict) -> str | None:
+        found: dict[int, Any] = {}
+        for x in (function, *args, *kwargs.values()):
+            if type(x) not in _SILENT:
+                self._visit(x, found, 0)
+        key = frozenset(found)
+        known = self.known.get(key)
+        if known is None:
+            if len(self.known) >= _MOST_TREES:
+                self.known.clear()
+            known = self.known[key] = (notices(function, args, kwargs), found)
+        return known[0]
+
+    def _visit(self, x: Any, found: dict[int, Any], level: int) -> None:
+        kind = type(x)
+        if kind in _SILENT or level > _MOST_LEVELS:
+            return
+        inner: Any = ()
+        if kind is types.FunctionType:
+            found[id(x.__code__)] = x.__code__
+            inner = [*map(_content, x.__closure__ or ()), *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
+        elif kind is types.MethodType:
+            inner = (x.__func__, x.__self__)
+        elif isinstance(x, functools.partial):
+            inner = (x.func, *x.args, *x.keywords.values())
+        elif isinstance(x, type):
+            found[id(x)] = x
+        elif kind in (tuple, list, set, frozenset, dict):
+            if level == 0 or len(x) <= _MOST_VISITED:
+                inner = list(x.values() if kind is dict else x)
+        elif not isinstance(x, ak.Array | np.ndarray | np.generic):
+            found[id(kind)] = kind
+            if kind not in self.opened:
+                self.opened[kind] = not _is_library(kind)
+            inner = _attributes(x) if self.opened[kind] else _wrapped(x)
+        for y in inner:
+            if type(y) not in _SILENT:
+                self._visit(y, found, level + 1)
+
+
+def _wrapped(x: Any) -> list[Any]:
+    """The function in a library's object, such as a fused function."""
+    space = getattr(x, "__dict__", None)
+    return [space["__wrapped__"]] if isinstance(space, dict) and "__wrapped__" in space else []
+
+
+def _attributes(x: Any) -> list[Any]:
+    """The values of an object's attributes."""
+    space = getattr(x, "__dict__", None)
+    found = list(space.values()) if isinstance(space, dict) else []
+    if _is_library(type(x)):
+        return _wrapped(x) or found
+    for base in type(x).__mro__:
+        slots = vars(base).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else tuple(slots):
+            slot = vars(base).get(name)
+            if isinstance(slot, types.MemberDescriptorType):
+                try:
+                    found.append(slot.__get__(x))
+                except AttributeError:  # not set
+                    continue
+    return found
 
 
 def _all_names(code: types.CodeType) -> set[str]:
@@ -905,45 +1068,59 @@ class Steps:
         self.new_builder = new_builder
         self.exact = exact
         self.trees: dict[tuple, Tree] = {}
+        self.visitor = _Visitor()
+        self.changed = False  # whether the function changes ndarrays in place that are parts of arrays
         self.lock = threading.RLock()
 
-    def _tree(self, key: tuple) -> Tree | None:
+    def _tree(self, arrays: _Arrays) -> Tree | None:
+        key = (_ids(ak.behavior), *arrays.keys)
         with self.lock:
             if key not in self.trees:
                 if len(self.trees) >= _MOST_TREES:
                     return None
-                self.trees[key] = Tree(self.new_builder, self.exact, self.lock)
-                self.trees[key].kept += ak.behavior.values()
+                tree = Tree(self.new_builder, self.exact, self.lock)
+                for behavior in (ak.behavior, *(x._behavior or {} for x in arrays.found.values())):
+                    tree.kept += behavior.values()
+                tree.noticed = notices(*tree.kept)
+                self.trees[key] = tree
             return self.trees[key]
 
-    def run(self, function: Any, args: tuple, kwargs: dict, threads: int | None) -> tuple[Any, Session | None]:
-        """The function's result, and the session unless Awkward has executed the whole function."""
+    def run(self, function: Any, args: tuple, kwargs: dict, threads: int | None) -> tuple[Any, Session | str]:
+        """The function's result, and the session, or why Awkward has executed the whole function."""
+        if self.changed:
+            return function(*args, **kwargs), "the function changes ndarrays in place that are parts of arrays"
+        noticed = self.visitor.notices(function, args, kwargs)
+        if noticed is not None:
+            return function(*args, **kwargs), f"the function or an argument {noticed}"
         arrays = _Arrays()
         arrays.find((args, kwargs))
-        tree = self._tree((_ids(ak.behavior), *arrays.keys)) if arrays.found else None
+        tree = self._tree(arrays) if arrays.found else None
         if tree is None:
-            return function(*args, **kwargs), None
+            return function(*args, **kwargs), "too many types of arguments" if arrays.found else "no array is an argument"
+        if tree.noticed is not None:
+            return function(*args, **kwargs), f"a behavior {tree.noticed}"
         session = Session(tree, threads)
         over_args, over_kwargs = arrays.pending(session, (args, kwargs))
         try:
             result = function(*over_args, **over_kwargs)
-        except Exception as error:
+            if session.error is not None:  # code of a library has caught it
+                raise session.error
+            result = arrays.originals(result)
+            session.check_entered()
+            session.finish()
+        except BaseException as error:
             session.fail(error)
-            with contextlib.suppress(Exception):  # the first error is raised
-                self._end(session, arrays)
+            session.salvage()
             if session.error is error:
                 raise
             raise session.error from None
-        if session.error is not None:  # code of a library has caught it
-            raise session.error
-        result = arrays.originals(result)
-        self._end(session, arrays)
+        finally:
+            try:
+                session.assign()
+            finally:
+                arrays.finish()
+            self.changed |= session.changed
         return result, session
-
-    def _end(self, session: Session, arrays: _Arrays) -> None:
-        session.finish()
-        session.assign()
-        arrays.finish()
 
 
 class _Arrays:
