@@ -4,7 +4,7 @@
 //
 // Idea   Ten items have 1024 sums, and nearly all of a large bitmap is zero. A block clears its tile in shared memory.
 //        A thread adds up a subset of the first ten items. The block has the sums of the other items in ascending
-//        order. Those that add up with the thread's sum to a sum in the tile are a range. A binary search finds where
+//        order. A range of them adds up with the thread's sum to sums in the tile. A binary search finds where
 //        this range begins.
 //        Atomics in shared memory set their bits. Then the tile is stored, 16 bytes per thread.
 // Cost   1/8 byte per sum, written once, whatever the number of items; 2^10 subsets per block, and every sum in one

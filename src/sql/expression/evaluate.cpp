@@ -121,7 +121,7 @@ struct Evaluator::Slot {
   std::vector<Int128> values;  ///< large enough for any form
   std::vector<std::uint8_t> nulls;
   std::shared_ptr<const Dictionary> tested;  ///< the dictionary that `passes` was computed for
-  std::vector<std::uint8_t> passes;          ///< indexed by the dictionary's entries
+  std::vector<std::uint8_t> passes;          ///< by the dictionary's entries
 
   template <class T>
   T* buffer() {

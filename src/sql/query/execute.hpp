@@ -53,7 +53,7 @@ struct Folding {
   bool may_drop_conditions;  ///< the plan of a row group omits conditions that its statistics prove
   bool may_repeat_texts;     ///< the dictionary of a batch may repeat strings
   bool joins_chunks;         ///< consecutive chunks may be folded into one: no sum depends on the order
-  std::function<std::unique_ptr<Folder>(const QueryPlan&)> make_folder;  ///< called by each worker
+  std::function<std::unique_ptr<Folder>(const QueryPlan&)> make_folder;  ///< each worker calls it
 };
 
 /// `totals` must not have groups.
