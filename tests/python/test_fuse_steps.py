@@ -32,7 +32,7 @@ def jets_of(count=60, seed=0):
 
 def session_of(fused, *args, **kwargs):
     """The session of a call. The function runs in steps."""
-    assert fused._noticed is None
+    assert steps.notices(fused._function) is None
     _, session = fused._run("", args, kwargs)
     return session
 
@@ -633,7 +633,7 @@ def test_functions_that_would_notice():
         fused = fuse(function)
         for _ in range(3):
             assert_alike(result_of(function, jets_of()), result_of(fused, jets_of()))
-        assert fused._noticed is not None
+        assert steps.notices(fused._function) is not None
         assert fused.explain(jets_of()).startswith("not fused: ")
 
 
@@ -713,7 +713,7 @@ def test_arguments_that_would_notice():
         fused = fuse(function)
         for x in (full, full, jets, full, jets):
             assert_alike(result_of(function, x, argument), result_of(fused, x, argument))
-        assert fused._noticed is None
+        assert steps.notices(fused._function) is None
         assert ("defines __exit__" if function is enters else "handles exceptions") in fused.reason
 
     fused = fuse(method)
@@ -758,7 +758,7 @@ def test_caches_by_identity():
     kept = [jets_of(seed=i) for i in range(20)]
     got = [fused(x) for x in kept]
     assert got == [ak.sum(x.pt) * len(x) for x in kept]
-    assert fused._noticed == "uses id"
+    assert steps.notices(fused._function) == "uses id"
 
 
 def test_joined_records_of_different_kinds():

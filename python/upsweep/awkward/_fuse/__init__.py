@@ -191,8 +191,7 @@ class Fused:
         self._static: set[int] = set()  # the places of numbers whose values belong to the key
         # Of self._entries and self._static; not held while a function is recorded or runs.
         self._lock = threading.Lock()
-        self._steps: Any = None
-        self._noticed: str | None = None  # why the function cannot run in steps
+        self._steps = steps.Steps(new_builder, exact) if TESTED else None
         self.reason: str | None = None  # why the last call of any thread was not one recording
 
     def __reduce__(self) -> Any:
@@ -241,19 +240,13 @@ class Fused:
         self.reason = reason
         return self._function(*args, **kwargs)
 
-    def _runs_in_steps(self) -> bool:
-        if self._steps is None and TESTED:
-            self._noticed = steps.notices(self._function)
-            self._steps = steps.Steps(self._new_builder, self._exact)
-        return self._steps is not None and self._noticed is None
-
     def _in_steps(self, reason: str, args: tuple, kwargs: dict) -> Any:
         return self._run(reason, args, kwargs)[0]
 
     def _run(self, reason: str, args: tuple, kwargs: dict) -> tuple[Any, Any]:
         """Runs a function that cannot be recorded as a whole, with plans between its steps. Returns the result and the session,
         which is None if Awkward has executed the whole function."""
-        if not self._runs_in_steps():
+        if self._steps is None:
             return self._alone(reason, args, kwargs), None
         self.reason = reason
         made, session = self._steps.run(self._function, args, kwargs, self._threads)
@@ -346,7 +339,8 @@ class Fused:
         the results.
 
         Results may be histograms and numbers, which are added, and Awkward Arrays, which are concatenated, alone or in dicts,
-        lists and tuples. They are combined in the order of the files and of their rows. It also adds maxima and means.
+        lists and tuples. They are combined in the order of the files and of their rows. A number that is a maximum or a
+        mean is also added.
 
         Args:
             paths: a file, a pattern such as "data/*.parquet", or a list of these. `file.root:events` names a tree; it may be left
@@ -368,8 +362,6 @@ class Fused:
         return stream(self, paths, args, kwargs, columns, progress)
 
     def _explain_steps(self, reason: str, args: tuple, kwargs: dict, explanation: Any) -> str:
-        if not self._runs_in_steps():
-            return f"not fused: {reason}" + (f"; the function {self._noticed}" if self._noticed else "")
         try:
             session = self._run(reason, args, kwargs)[1]
         except Exception as error:  # noqa: BLE001 - the function raises it when it is called
@@ -397,7 +389,7 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
     A function may create histograms of boost-histogram or hist, fill them, and return them. Plans count values in the cache and do
     not store them. This applies to the storages Double, Int64, AtomicInt64 and Weight, and to the axes Regular, Variable, Integer,
     IntCategory and Boolean that neither grow nor are circular nor have a transform. Any axis may have one number or string as its
-    value. boost-histogram fills other histograms. A function that reads bins after `fill` runs as it is.
+    value. boost-histogram fills other histograms. A function that reads bins after `fill` runs in steps.
 
     Counts are those of the function itself. So are sums of weights, if they are exact in float64. Other sums may be rounded
     differently: of n weights by at most n * 2**-53 times the sum of their absolute values. They do not depend on the number of threads.
