@@ -450,13 +450,12 @@ class Made:
 
 
 def array_of(column: Any) -> np.ndarray:
-    """A buffer as a contiguous and aligned array."""
+    """A buffer as an array. A plan copies an array that is not contiguous or not aligned."""
     if isinstance(column, Once):
         column = column()
     if type(column) is not np.ndarray:
         column = np.asarray(column.materialize())
-    column = np.ascontiguousarray(column)
-    return column if column.flags.aligned else column.copy()
+    return column
 
 
 def _trimmed_to(layout: Any, first: int, last: int) -> Any:
