@@ -217,7 +217,8 @@ def _added(total: Any, x: Any, last: Any, where: str) -> Any:
     if type(x) is not type(last):
         raise TypeError(f"stream: {where} is of type {type(x).__name__} in one batch, and {type(last).__name__} in another")
     if isinstance(x, ak.Array):
-        return [*total, x]
+        total.append(x)
+        return total
     if x is None:
         return None
     if isinstance(x, str):
