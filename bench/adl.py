@@ -213,12 +213,18 @@ def record_of(theirs, ours):
     return {**times("awkward", theirs), **times("upsweep", ours)}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser_of(description):
+    """The options of every benchmark of the queries."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", type=int, nargs="*", help="run only queries with these numbers")
     parser.add_argument("--output", type=Path, help="write the results to this file as JSON")
+    return parser
+
+
+def main():
+    parser = parser_of(__doc__)
     parser.add_argument("--gpu", action="store_true", help="run on a GPU")
     options = parser.parse_args()
 

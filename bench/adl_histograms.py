@@ -10,7 +10,6 @@ Prints medians in ms of wall and CPU time. Then runs each way alone in a new pro
 memory exceeds the memory before it. `--output` writes JSON. Needs Linux, awkward 2.14.0, boost-histogram and upsweep.
 """
 
-import argparse
 import contextlib
 import ctypes
 import json
@@ -82,11 +81,7 @@ def memory_of_process(name):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--events", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", type=int, nargs="*", help="run only queries with these numbers")
-    parser.add_argument("--output", type=Path, help="write the results to this file as JSON")
+    parser = adl.parser_of(__doc__)
     parser.add_argument("--memory", nargs=2, metavar=("QUERY", "WAY"), help="print the memory of one query in one way as JSON")
     options = parser.parse_args()
     if options.memory:
