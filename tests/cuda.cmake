@@ -32,6 +32,7 @@ endif()
 upsweep_test(cuda_guide_cub SOURCES cuda_guide_cub_test.cu)
 upsweep_test(cuda_guide_thrust SOURCES cuda_guide_thrust_test.cu)
 upsweep_test(cuda_c_lists SOURCES cuda_c_lists_test.cpp)
+upsweep_test(cuda_plan SOURCES cuda_plan_test.cpp)
 upsweep_test(cuda_program SOURCES cuda_program_test.cpp)
 # One test of two files, each for one architecture, because a program may consist of several libraries.
 foreach(architecture IN ITEMS 80 90)

@@ -716,6 +716,9 @@ class Twin {
   [[nodiscard]] bool is_scalar(Value v) const { return !builder.domain(v).has_value(); }
   [[nodiscard]] std::size_t count(Domain d) const { return static_cast<std::size_t>(lists_.at(d).length); }
 
+  /// Returns the bytes of columns[i].
+  [[nodiscard]] std::span<const std::byte> column_bytes(std::size_t i) const { return columns_[i]; }
+
  private:
   [[nodiscard]] std::size_t size(Value v) const { return is_scalar(v) ? 1 : count(*builder.domain(v)); }
   [[nodiscard]] std::uint64_t bits(Value v, std::size_t i) const { return values_.at(v).bits[is_scalar(v) ? 0 : i]; }
@@ -814,8 +817,9 @@ class Twin {
   std::vector<std::vector<std::byte>> columns_;
 };
 
-/// Expects an output to have these elements; every NaN is one.
-inline void expect_equal(const Result& result, int output, const Elements& expected, const std::string& what) {
+/// Expects an output of a Result or DeviceResult to have these elements; every NaN is one.
+template <class R>
+void expect_equal(const R& result, int output, const Elements& expected, const std::string& what) {
   ASSERT_EQ(result.size(output), static_cast<std::int64_t>(expected.size())) << what;
   ASSERT_EQ(result.type(output), expected.type) << what;
   std::vector<std::byte> bytes(expected.size() * static_cast<std::size_t>(size_of(expected.type)));
@@ -833,9 +837,10 @@ inline void expect_equal(const Result& result, int output, const Elements& expec
   });
 }
 
-/// Expects a histogram to have these bins.
-inline void expect_bins(const Plan& plan, const Result& result, int histogram, const Twin::Histogram& expected,
-                        const std::string& what) {
+/// Expects a histogram of a Result or DeviceResult to have these bins.
+template <class R>
+void expect_bins(const Plan& plan, const R& result, int histogram, const Twin::Histogram& expected,
+                 const std::string& what) {
   std::int64_t size = 1;
   for (const std::int64_t extent : plan.shape(histogram)) size *= extent;
   ASSERT_EQ(size, static_cast<std::int64_t>(expected.counts.size())) << what;

@@ -23,7 +23,7 @@ LAYERS = {
     ),
     "problems": ("one folder per problem: its ladder, rungs and reference", ("climb", "cuda", "cpu", "core", "system")),
     "api": ("`dynamic.hpp` and `upsweep.h`: the API by types known at run time, and in C", ("cpu", "core", "system")),
-    "plan": ("typed list programs: `upsweep::plan`", ("cpu", "core", "system")),
+    "plan": ("typed list programs: `upsweep::plan`", ("cuda", "cpu", "core", "system")),
     "scale": (
         "arrays in host memory through a GPU, and arrays across the GPUs of a host",
         ("api", "cuda", "cpu", "core", "system"),

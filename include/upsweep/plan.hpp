@@ -26,6 +26,10 @@
 //           Each unit has its own bins, which are added up in the order of the units.
 // Memory    of the bins of all units: at most 32 MiB, or one unit if that needs more. A bin needs 8 bytes, or 32 if the
 //           histogram has at most 4,096 bins, and with weights 16. A histogram has at most 2^25 bins.
+// GPU       One kernel is written and compiled for the plan. A block of threads executes it on up to 64 events, whose
+//           arrays are in shared memory. Elementary functions are CUDA's, within a few ulp of those of the CPU. Sums of
+//           weights are exact and then rounded. Other results have the same bits as on the CPU. Limits apply to the
+//           memory of a block of threads. Plans with call() are refused (unsupported).
 // Threads   run() may be called from several threads at once. Concurrent calls share nothing but the cores.
 #pragma once
 
@@ -45,6 +49,7 @@
 #include <vector>
 
 #include "upsweep/detail/go_on.hpp"
+#include "upsweep/gpu.hpp"
 #include "upsweep/policy.hpp"
 
 namespace upsweep::plan {
@@ -262,7 +267,7 @@ struct WeightedBin {
   friend bool operator==(const WeightedBin&, const WeightedBin&) = default;
 };
 
-/// An input: an array in host memory.
+/// An input: an array in host memory, or for a run on a GPU in its memory.
 struct Column {
   const void* data = nullptr;
   std::int64_t length = 0;  ///< elements
@@ -285,6 +290,7 @@ namespace detail {
 class Program;
 class Compiled;
 class Run;
+class DeviceRun;
 }  // namespace detail
 
 /// The outputs of a run.
@@ -323,6 +329,33 @@ class Result {
   std::unique_ptr<detail::Run> run_;
 };
 
+/// The outputs of a run on a GPU, in its memory.
+class DeviceResult {
+ public:
+  DeviceResult(DeviceResult&&) noexcept;
+  DeviceResult& operator=(DeviceResult&&) noexcept;
+  ~DeviceResult();
+  /// Returns the check that failed. The outputs are then empty.
+  [[nodiscard]] std::optional<Failure> failure() const noexcept;
+  [[nodiscard]] int outputs() const noexcept;
+  [[nodiscard]] ElementType type(int output) const;
+  /// Returns the number of elements.
+  [[nodiscard]] std::int64_t size(int output) const;
+  /// Returns the elements of an output in device memory, which lives as long as the result; null if there are none.
+  [[nodiscard]] const void* data(int output) const;
+  /// Copies the elements of an output to host memory, and waits for them.
+  void copy(int output, void* to) const;
+  /// As Result::copy_counts(): to host memory.
+  void copy_counts(int histogram, std::int64_t* to) const;
+  /// As Result::copy_sums(): to host memory. The sums are exact and then rounded.
+  void copy_sums(int histogram, WeightedBin* to) const;
+
+ private:
+  friend class Plan;
+  explicit DeviceResult(std::unique_ptr<detail::DeviceRun> run) noexcept;
+  std::unique_ptr<detail::DeviceRun> run_;
+};
+
 /// A compiled program. Copies share it.
 class Plan {
  public:
@@ -336,6 +369,13 @@ class Plan {
                            std::int64_t events) const {
     return run(par, columns, parameters, events);
   }
+
+  /// Runs the plan on a GPU. `columns` are in its memory. Waits for the stream, and for the result. The first run on a
+  /// device compiles the plan, and finds out from some of the events how long the lists are. Throws also not_built,
+  /// no_device, device_failed, device_memory.
+  [[nodiscard]] DeviceResult run(const gpu::Policy& policy, std::span<const Column> columns,
+                                 std::span<const Scalar> parameters, std::int64_t events,
+                                 const Limits& limits = {}) const;
 
   /// Returns the number of elements of each output of a run, or -1 if it is not known before the run. It is known of
   /// values over events, list and regular, and of offsets of lists over events. Malformed offsets may have any number.
@@ -352,6 +392,8 @@ class Plan {
   [[nodiscard]] int instructions() const noexcept;
   /// Returns the instructions, one a line.
   [[nodiscard]] std::string to_text() const;
+  /// Returns the CUDA C++ code of the kernel for GPUs. Throws unsupported as run() does.
+  [[nodiscard]] std::string to_cuda() const;
 
  private:
   friend class Builder;

@@ -6,16 +6,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "place.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/plan.hpp"
 #include "upsweep/policy.hpp"
@@ -125,7 +128,8 @@ plan::Axis axis_of(const nb::tuple& given) {
 
 /// Returns the bins of a histogram, of int64. With weights they are float64, and an additional last dimension has the
 /// sum of the weights and the sum of their squares.
-nb::object bins_of(const Plan& plan, const plan::Result& result, int histogram) {
+template <class Result>
+nb::object bins_of(const Plan& plan, const Result& result, int histogram) {
   const auto extents = plan.shape(histogram);
   std::vector<std::int64_t> shape(extents.begin(), extents.end());
   const bool has_weights = plan.has_weights(histogram);
@@ -138,6 +142,16 @@ nb::object bins_of(const Plan& plan, const plan::Result& result, int histogram) 
     result.copy_counts(histogram, static_cast<std::int64_t*>(to));
   }
   return made;
+}
+
+/// Returns the numbers of tuples (number, type).
+std::vector<plan::Scalar> numbers_of(const nb::list& parameters) {
+  std::vector<plan::Scalar> numbers;
+  numbers.reserve(nb::len(parameters));
+  for (const nb::handle each : parameters) {
+    numbers.push_back(scalar_of(each[0], type_named(nb::cast<std::string_view>(each[1]))));
+  }
+  return numbers;
 }
 
 /// Runs a plan. `columns` has arrays, and anything at columns that the plan does not read; `parameters` has tuples
@@ -158,11 +172,7 @@ nb::object run(const Plan& plan, const nb::list& columns, const nb::list& parame
     }
     inputs[number] = {.data = elements.data, .length = elements.length};
   }
-  std::vector<plan::Scalar> numbers;
-  numbers.reserve(nb::len(parameters));
-  for (const nb::handle each : parameters) {
-    numbers.push_back(scalar_of(each[0], type_named(nb::cast<std::string_view>(each[1]))));
-  }
+  const std::vector<plan::Scalar> numbers = numbers_of(parameters);
   SignalWatch watch;
   const detail::GoOn go_on = [&] { return watch.goes_on(); };
   const Policy policy = par.with_threads(threads.value_or(0));
@@ -203,6 +213,28 @@ nb::object run(const Plan& plan, const nb::list& columns, const nb::list& parame
   released.reset();
   for (int i = 0; i < plan.histograms(); ++i) outputs.append(bins_of(plan, result, i));
   return outputs;
+}
+
+/// Runs a plan on a GPU. `columns` has tuples (address, length), and None for columns that the plan does not read.
+/// Returns a DeviceResult. If a check has failed, returns a tuple of its message and event.
+nb::object run_on_gpu(const Plan& plan, const nb::list& columns, const nb::list& parameters, std::int64_t events,
+                      int device, std::uintptr_t stream) {
+  std::vector<plan::Column> inputs(nb::len(columns));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (columns[i].is_none()) continue;
+    const auto [address, length] = nb::cast<std::pair<std::uintptr_t, std::int64_t>>(columns[i]);
+    inputs[i] = {.data = reinterpret_cast<const void*>(address),
+                 .length = length};  // NOLINT(performance-no-int-to-ptr)
+  }
+  const std::vector<plan::Scalar> numbers = numbers_of(parameters);
+  const gpu::Policy policy = CallPlace{.device = device, .stream = stream}.gpu_policy();
+  std::optional<nb::gil_scoped_release> released(std::in_place);
+  plan::DeviceResult result = plan.run(policy, inputs, numbers, events);
+  released.reset();
+  if (const std::optional<plan::Failure> failure = result.failure()) {
+    return nb::make_tuple(failure->message, failure->event);
+  }
+  return nb::cast(std::move(result));
 }
 
 void define_domains(nb::class_<Builder>& builder) {
@@ -301,13 +333,27 @@ void define_plans(nb::module_& module) {
   nb::class_<Plan>(module, "Plan", "A compiled list program.")
       .def("run", &run, nb::arg("columns"), nb::arg("parameters"), nb::arg("events"),
            nb::arg("threads").none() = nb::none())
+      .def("run_on_gpu", &run_on_gpu, nb::arg("columns"), nb::arg("parameters"), nb::arg("events"), nb::arg("device"),
+           nb::arg("stream"))
       .def("columns",
            [](const Plan& plan) {
              const auto columns = plan.columns();
              return std::vector<int>(columns.begin(), columns.end());
            })
+      .def_prop_ro("histograms", &Plan::histograms)
       .def_prop_ro("instructions", &Plan::instructions)
-      .def("to_text", &Plan::to_text);
+      .def("to_text", &Plan::to_text)
+      .def("to_cuda", &Plan::to_cuda);
+  nb::class_<plan::DeviceResult>(module, "DeviceResult",
+                                 "Outputs in the memory of a GPU, which live as long as this object.")
+      .def_prop_ro("outputs", &plan::DeviceResult::outputs)
+      .def("size", &plan::DeviceResult::size)
+      .def("type", [](const plan::DeviceResult& self, int output) { return text_of(plan::name(self.type(output))); })
+      .def("address", [](const plan::DeviceResult& self,
+                         int output) { return reinterpret_cast<std::uintptr_t>(self.data(output)); })
+      .def("bins", [](const plan::DeviceResult& self, const Plan& plan, int histogram) {
+        return bins_of(plan, self, histogram);
+      });
   nb::class_<Builder> builder(module, "Builder", "A list program. Handles of values and domains are integers.");
   builder.def(nb::init<>());
   define_domains(builder);

@@ -50,6 +50,9 @@ void require_no_capture(Stream stream, const char* instead);
 /// Copies `bytes` to host memory after the stream's work, and waits for them.
 void fetch(void* to, const void* from, std::int64_t bytes, Stream stream);
 
+/// Copies `bytes` from host memory after the stream's work. Host memory may change when the call returns.
+void send(void* to, const void* from, std::int64_t bytes, Stream stream);
+
 /// Zeroes `bytes` of device memory after the stream's work, without waiting.
 void clear(void* to, std::int64_t bytes, Stream stream);
 

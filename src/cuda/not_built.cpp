@@ -43,6 +43,7 @@ void require_length(const std::int64_t*, const void*, std::int64_t, int) { refus
 const void* mapped_memory(const void*, int, const char*) { refuse(); }
 void require_no_capture(Stream, const char*) { refuse(); }
 void fetch(void*, const void*, std::int64_t, Stream) { refuse(); }
+void send(void*, const void*, std::int64_t, Stream) { refuse(); }
 void clear(void*, std::int64_t, Stream) { refuse(); }
 const char* lookahead_refusal(int) noexcept { return "not built"; }
 Launch launch_on(const Policy&) { refuse(); }

@@ -283,6 +283,12 @@ void fetch(void* to, const void* from, std::int64_t bytes, Stream stream) {
   require(cudaStreamSynchronize(stream), "waiting for the device");
 }
 
+void send(void* to, const void* from, std::int64_t bytes, Stream stream) {
+  // From pageable memory, the copy is staged before the call returns.
+  require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, stream),
+          "copying to the device");
+}
+
 void clear(void* to, std::int64_t bytes, Stream stream) {
   require(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream), "clearing an output");
 }

@@ -31,7 +31,6 @@ class Attempt {
 
   /// Returns the check that failed, of several the one recorded first; -1 if none did. Throws TooLarge, Error.
   int run() {
-    w_.lengths[0] = count_;
     bind_inputs();
     for (const Instruction& in : code_.instructions) {
       if (in.action == Action::group) {
@@ -43,10 +42,26 @@ class Attempt {
     return failed_;
   }
 
+  /// Throws the Error of the first list whose offsets are bad.
+  void check_inputs() {
+    bind_inputs();
+    for (std::size_t i = 0; i < code_.inputs.size(); ++i) {
+      const InputDomain& input = code_.inputs[i];
+      if (input.column < 0) continue;
+      const auto [begin, end] = bounds(input.parent);
+      const Column& column = column_of(input.column);
+      for (std::int64_t list = begin; list < end; ++list) {
+        const bool ascends = offset_at(column, input.offsets, list) <= offset_at(column, input.offsets, list + 1);
+        if (!ascends) refuse_lists(i, INT64_MAX);
+      }
+    }
+  }
+
  private:
   // ---- inputs
 
   void bind_inputs() {
+    w_.lengths[0] = count_;
     for (std::size_t i = 0; i < code_.inputs.size(); ++i) bind_input(i);
     for (const BoundColumn& bound : code_.columns) {
       if (bound.is_table) continue;
@@ -462,15 +477,24 @@ class Attempt {
   int failed_ = -1;
 };
 
-[[noreturn]] void refuse_event(const RunContext& context, std::int64_t event) {
+}  // namespace
+
+void refuse_event(std::int64_t limit, std::int64_t event) {
   throw Error(Code::out_of_memory,
               "plan: the lists of event " + std::to_string(event) + " need more than the " +
-                  std::to_string(context.limit >> 20) +
-                  " MiB of Limits::worker_bytes, or more than 2^31 - 4096 elements",
+                  std::to_string(limit >> 20) + " MiB of Limits::worker_bytes, or more than 2^31 - 4096 elements",
               event);
 }
 
-}  // namespace
+void refuse_inputs(const RunContext& context, Worker& worker, std::int64_t begin, std::int64_t count) {
+  for (std::int64_t event = begin; event < begin + count; ++event) {
+    try {
+      Attempt(context, worker, event, 1).check_inputs();
+    } catch (const TooLarge&) {
+      refuse_event(context.limit, event);
+    }
+  }
+}
 
 std::optional<Failure> run_block(const RunContext& context, Worker& worker, std::int64_t begin, std::int64_t count) {
   const std::int64_t end = begin + count;
@@ -502,7 +526,7 @@ std::optional<Failure> run_block(const RunContext& context, Worker& worker, std:
       size = n / 2;
       continue;
     }
-    if (is_too_large) refuse_event(context, begin);
+    if (is_too_large) refuse_event(context.limit, begin);
     failed = Failure{context.code.messages[static_cast<std::size_t>(check)], begin};
   }
   worker.events = size;

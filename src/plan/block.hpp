@@ -20,4 +20,11 @@ struct RunContext {
 /// check that failed first. Throws Error.
 std::optional<Failure> run_block(const RunContext& context, Worker& worker, std::int64_t begin, std::int64_t count);
 
+/// Throws the Error of the first event of these whose inputs are malformed; returns if there is none. `columns` of
+/// offsets are in host memory.
+void refuse_inputs(const RunContext& context, Worker& worker, std::int64_t begin, std::int64_t count);
+
+/// Throws the Error of an event that needs more memory than `limit` bytes.
+[[noreturn]] void refuse_event(std::int64_t limit, std::int64_t event);
+
 }  // namespace upsweep::plan::detail

@@ -135,6 +135,7 @@ struct HistogramCode {
 };
 
 class Run;
+class DevicePlans;
 class Compiled;
 
 /// Computes n elements of a step by the caller's loop.
@@ -173,10 +174,13 @@ class Compiled {
   /// Returns the memory of a run that is over, or of none. Thread-safe.
   [[nodiscard]] std::unique_ptr<Run> take_run() const;
   void keep_run(std::unique_ptr<Run> run) const;
+  /// Returns what runs on GPUs keep. Thread-safe.
+  [[nodiscard]] DevicePlans& device_plans() const;
 
  private:
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Run>> idle_;
+  mutable std::unique_ptr<DevicePlans> device_plans_;
 };
 
 }  // namespace upsweep::plan::detail

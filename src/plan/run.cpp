@@ -14,6 +14,7 @@
 #include "core/ladder.hpp"
 #include "cpu/parallel.hpp"
 #include "plan/block.hpp"
+#include "plan/device_run.hpp"
 #include "plan/elementary_loops.hpp"
 #include "plan/histogram.hpp"
 #include "system/interruption.hpp"
@@ -195,29 +196,30 @@ std::int64_t Worker::bytes() const noexcept {
   return total;
 }
 
-void Run::check_inputs(std::span<const Column> given, std::span<const Scalar> parameters, std::int64_t events) {
+void check_inputs(const Compiled& code, std::span<const Column> given, std::span<const Scalar> parameters,
+                  std::int64_t events) {
   if (events < 0) throw Error(Code::invalid_argument, "plan: the number of events is " + std::to_string(events));
-  if (static_cast<std::int64_t>(given.size()) < code->names_of_columns) {
-    throw Error(Code::invalid_argument, "plan: needs " + std::to_string(code->names_of_columns) + " columns, not " +
+  if (static_cast<std::int64_t>(given.size()) < code.names_of_columns) {
+    throw Error(Code::invalid_argument, "plan: needs " + std::to_string(code.names_of_columns) + " columns, not " +
                                             std::to_string(given.size()));
   }
-  for (const int column : code->used_columns) {
+  for (const int column : code.used_columns) {
     const Column& c = given[static_cast<std::size_t>(column)];
     if (c.length < 0) {
       throw Error(Code::invalid_argument, column_text(column) + " has a negative length: " + std::to_string(c.length));
     }
     if (c.data == nullptr && c.length > 0) throw Error(Code::invalid_argument, column_text(column) + " is null");
   }
-  for (const BoundColumn& column : code->columns) {
+  for (const BoundColumn& column : code.columns) {
     if (column.is_table || column.input >= 0) continue;
     require_length(given[static_cast<std::size_t>(column.column)], column.column, events, "a value per event");
   }
-  for (const InputDomain& input : code->inputs) {
+  for (const InputDomain& input : code.inputs) {
     if (input.parent >= 0 || input.column < 0) continue;
     require_length(given[static_cast<std::size_t>(input.column)], input.column, events > 0 ? events + 1 : 0,
                    "an offset per event, and one more,");
   }
-  for (const ScalarSlot& scalar : code->scalars) {
+  for (const ScalarSlot& scalar : code.scalars) {
     if (scalar.parameter < 0) continue;
     const auto index = static_cast<std::size_t>(scalar.parameter);
     if (index >= parameters.size()) {
@@ -258,7 +260,7 @@ std::optional<Extent> extent_of(const Compiled& code, std::span<const Column> co
 void Run::execute(const Policy& policy, std::span<const Column> given, std::span<const Scalar> parameters,
                   std::int64_t events, const Limits& limits, const upsweep::detail::GoOn& go_on,
                   std::span<void* const> to) {
-  check_inputs(given, parameters, events);
+  check_inputs(*code, given, parameters, events);
   columns.assign(given.begin(), given.end());
   destinations.assign(code->outputs.size(), {});
   for (std::size_t o = 0; o < std::min(to.size(), destinations.size()); ++o) {
@@ -450,6 +452,12 @@ void* Run::release(int output) {
 Compiled::Compiled() = default;
 Compiled::~Compiled() = default;
 
+DevicePlans& Compiled::device_plans() const {
+  const std::lock_guard lock(mutex_);
+  if (device_plans_ == nullptr) device_plans_ = std::make_unique<DevicePlans>(*this);
+  return *device_plans_;
+}
+
 std::unique_ptr<Run> Compiled::take_run() const {
   const std::lock_guard lock(mutex_);
   if (idle_.empty()) return nullptr;
@@ -469,20 +477,13 @@ void Compiled::keep_run(std::unique_ptr<Run> run) const {
   if (idle_.size() < kKeptRuns) idle_.push_back(std::move(run));
 }
 
-}  // namespace upsweep::plan::detail
-
-// ----------------------------------------------------------------------------------------------------------- interface
-
-namespace upsweep::plan {
-namespace {
-
-void require_output(int output, std::size_t count) {
-  if (output >= 0 && static_cast<std::size_t>(output) < count) return;
-  throw Error(Code::invalid_argument,
-              "plan: output " + std::to_string(output) + " does not exist; there are " + std::to_string(count));
+void require_output(const Compiled& code, int output) {
+  if (output >= 0 && static_cast<std::size_t>(output) < code.outputs.size()) return;
+  throw Error(Code::invalid_argument, "plan: output " + std::to_string(output) + " does not exist; there are " +
+                                          std::to_string(code.outputs.size()));
 }
 
-const detail::HistogramCode& histogram_at(const detail::Compiled& code, int histogram) {
+const HistogramCode& histogram_at(const Compiled& code, int histogram) {
   if (histogram >= 0 && static_cast<std::size_t>(histogram) < code.histograms.size()) {
     return code.histograms[static_cast<std::size_t>(histogram)];
   }
@@ -490,17 +491,24 @@ const detail::HistogramCode& histogram_at(const detail::Compiled& code, int hist
                                           std::to_string(code.histograms.size()));
 }
 
-void require_histogram(const detail::Run& run, int histogram, bool has_weights) {
-  if (histogram_at(*run.code, histogram).has_weights != has_weights) {
+void require_histogram(const Compiled& code, int histogram, bool has_weights, bool has_failed) {
+  if (histogram_at(code, histogram).has_weights != has_weights) {
     throw Error(Code::invalid_argument,
                 "plan: histogram " + std::to_string(histogram) +
                     (has_weights ? " has no weights; use copy_counts()" : " has weights; use copy_sums()"));
   }
-  if (run.failure) {
+  if (has_failed) {
     throw Error(Code::invalid_argument,
                 "plan: a check has failed, so histogram " + std::to_string(histogram) + " has no bins; see failure()");
   }
 }
+
+}  // namespace upsweep::plan::detail
+
+// ----------------------------------------------------------------------------------------------------------- interface
+
+namespace upsweep::plan {
+namespace {
 
 void give_back(std::unique_ptr<detail::Run> run) noexcept {
   if (run == nullptr) return;
@@ -525,28 +533,70 @@ Result::~Result() { give_back(std::move(run_)); }
 std::optional<Failure> Result::failure() const noexcept { return run_->failure; }
 int Result::outputs() const noexcept { return static_cast<int>(run_->code->outputs.size()); }
 ElementType Result::type(int output) const {
-  require_output(output, run_->code->outputs.size());
+  detail::require_output(*run_->code, output);
   return run_->code->outputs[static_cast<std::size_t>(output)].type;
 }
 std::int64_t Result::size(int output) const {
-  require_output(output, run_->code->outputs.size());
+  detail::require_output(*run_->code, output);
   return run_->sizes[static_cast<std::size_t>(output)];
 }
 void Result::copy(int output, void* to) const {
-  require_output(output, run_->code->outputs.size());
+  detail::require_output(*run_->code, output);
   run_->copy(output, to);
 }
 void* Result::release(int output) {
-  require_output(output, run_->code->outputs.size());
+  detail::require_output(*run_->code, output);
   return run_->release(output);
 }
 void Result::copy_counts(int histogram, std::int64_t* to) const {
-  require_histogram(*run_, histogram, false);
+  detail::require_histogram(*run_->code, histogram, false, run_->failure.has_value());
   run_->copy_bins(histogram, to);
 }
 void Result::copy_sums(int histogram, WeightedBin* to) const {
-  require_histogram(*run_, histogram, true);
+  detail::require_histogram(*run_->code, histogram, true, run_->failure.has_value());
   run_->copy_bins(histogram, to);
+}
+
+DeviceResult::DeviceResult(std::unique_ptr<detail::DeviceRun> run) noexcept : run_(std::move(run)) {}
+DeviceResult::DeviceResult(DeviceResult&&) noexcept = default;
+DeviceResult& DeviceResult::operator=(DeviceResult&&) noexcept = default;
+DeviceResult::~DeviceResult() = default;
+
+std::optional<Failure> DeviceResult::failure() const noexcept { return run_->failure; }
+int DeviceResult::outputs() const noexcept { return static_cast<int>(run_->code->outputs.size()); }
+ElementType DeviceResult::type(int output) const {
+  detail::require_output(*run_->code, output);
+  return run_->code->outputs[static_cast<std::size_t>(output)].type;
+}
+std::int64_t DeviceResult::size(int output) const {
+  detail::require_output(*run_->code, output);
+  return run_->sizes[static_cast<std::size_t>(output)];
+}
+const void* DeviceResult::data(int output) const {
+  detail::require_output(*run_->code, output);
+  return run_->outputs[static_cast<std::size_t>(output)].data();
+}
+void DeviceResult::copy(int output, void* to) const {
+  detail::require_output(*run_->code, output);
+  run_->copy(output, to);
+}
+void DeviceResult::copy_counts(int histogram, std::int64_t* to) const {
+  detail::require_histogram(*run_->code, histogram, false, run_->failure.has_value());
+  const std::vector<std::byte>& bins = run_->bins[static_cast<std::size_t>(histogram)];
+  std::memcpy(to, bins.data(), bins.size());
+}
+void DeviceResult::copy_sums(int histogram, WeightedBin* to) const {
+  detail::require_histogram(*run_->code, histogram, true, run_->failure.has_value());
+  const std::vector<std::byte>& bins = run_->bins[static_cast<std::size_t>(histogram)];
+  std::memcpy(to, bins.data(), bins.size());
+}
+
+DeviceResult Plan::run(const gpu::Policy& policy, std::span<const Column> columns, std::span<const Scalar> parameters,
+                       std::int64_t events, const Limits& limits) const {
+  if (!policy.rung.empty()) throw Error(Code::unknown_rung, "plan: a plan has no rungs; leave `rung` empty");
+  auto run = std::make_unique<detail::DeviceRun>(code_);
+  run->execute(policy, columns, parameters, events, limits);
+  return DeviceResult(std::move(run));
 }
 
 Result Plan::run(const Policy& policy, std::span<const Column> columns, std::span<const Scalar> parameters,
@@ -580,13 +630,14 @@ std::vector<std::int64_t> Plan::sizes(std::span<const Column> columns, std::int6
 std::span<const int> Plan::columns() const noexcept { return code_->used_columns; }
 int Plan::outputs() const noexcept { return static_cast<int>(code_->outputs.size()); }
 ElementType Plan::type(int output) const {
-  require_output(output, code_->outputs.size());
+  detail::require_output(*code_, output);
   return code_->outputs[static_cast<std::size_t>(output)].type;
 }
 int Plan::histograms() const noexcept { return static_cast<int>(code_->histograms.size()); }
-std::span<const std::int64_t> Plan::shape(int histogram) const { return histogram_at(*code_, histogram).shape; }
-bool Plan::has_weights(int histogram) const { return histogram_at(*code_, histogram).has_weights; }
+std::span<const std::int64_t> Plan::shape(int histogram) const { return detail::histogram_at(*code_, histogram).shape; }
+bool Plan::has_weights(int histogram) const { return detail::histogram_at(*code_, histogram).has_weights; }
 int Plan::instructions() const noexcept { return code_->node_instructions; }
 std::string Plan::to_text() const { return code_->to_text(); }
+std::string Plan::to_cuda() const { return code_->device_plans().cuda.source; }
 
 }  // namespace upsweep::plan

@@ -147,6 +147,16 @@ struct Extent {
 std::optional<Extent> extent_of(const Compiled& code, std::span<const Column> columns, std::int64_t events,
                                 std::int32_t input);
 
+/// Throws the Error of columns and parameters that are missing, or of a column that is too short for the events.
+void check_inputs(const Compiled& code, std::span<const Column> given, std::span<const Scalar> parameters,
+                  std::int64_t events);
+
+/// Throws the Error of an output or histogram that does not exist.
+void require_output(const Compiled& code, int output);
+const HistogramCode& histogram_at(const Compiled& code, int histogram);
+/// Throws the Error of a histogram that has other bins, or of a run of which a check has failed.
+void require_histogram(const Compiled& code, int histogram, bool has_weights, bool has_failed);
+
 /// The caller's memory for an output.
 struct Destination {
   std::byte* data = nullptr;
@@ -176,7 +186,6 @@ class Run {
   void copy_bins(int histogram, void* to) const;
 
  private:
-  void check_inputs(std::span<const Column> given, std::span<const Scalar> parameters, std::int64_t events);
   void sum_sizes();
   /// Completes the offsets in the caller's memory.
   void finish_given_offsets();
