@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _options
+from . import _device_plans, _options
 from ._arrays import flag, flat, is_number, library_of, take_in_numbers, whole, whole_number
 
 _INTEGERS = "integers are needed for an integer or category axis, not {}; for floats use an axis with edges"
@@ -41,13 +41,14 @@ def histogram(
     flow: bool = False,
     threads: int | None = None,
 ) -> Any:
-    """Counts the elements of arrays by bins, on all cores.
+    """Counts the elements of arrays by bins, on all cores or on a GPU.
 
     Parameters
     ----------
     values : array of numbers or booleans, or a tuple of such arrays
         The values. A tuple has one array for each axis, and element i of all arrays is one entry. Arrays of several dimensions
-        are flattened. Awkward Arrays are broadcast to each other and to the weights, and then flattened.
+        are flattened. Awkward Arrays are broadcast to each other and to the weights, and then flattened. Arrays on a GPU are
+        counted there; this needs CuPy.
     bins : int, (int, float, float), array of edges, axis or histogram; for a tuple of values a sequence of axes
         The axes.
 
@@ -73,12 +74,12 @@ def histogram(
     -------
     (counts, edges), or the histogram that was given
         `counts` is an array of int64, with weights of float64. It has one dimension for each axis. `edges` is an array of float64
-        with one more element than bins without flow; for a tuple of values a tuple of such arrays.
+        with one more element than bins without flow; for a tuple of values a tuple of such arrays. Both are NumPy's.
 
     Raises
     ------
     TypeError
-        The values are not numbers. They are floats for an axis of integers. They are on a GPU.
+        The values are not numbers. They are floats for an axis of integers. Only some of the arrays are on a GPU.
     ValueError
         Lengths differ. An axis is malformed. The minimum or maximum is needed and not finite.
     NotImplementedError
@@ -90,7 +91,7 @@ def histogram(
     rounding of an edge may be in the bin next to it. A value that equals the last edge is above the axis with `flow`, as in
     boost-histogram. Without `flow` it is in the last bin, as in NumPy.
 
-    Counts are exact. Sums of weights have the same bits for any number of threads. For fewer than 8,192 values they are added in
+    Counts are exact. On a GPU, sums of weights are exact and then rounded. On the CPU they have the same bits for any number of threads. For fewer than 8,192 values they are added in
     order. For the variances of bins, fill a histogram with Weight storage, or pass the squares of the weights.
 
     Examples
@@ -139,6 +140,11 @@ def _arrays(values: tuple[Any, ...], weights: Any) -> tuple[list[np.ndarray], np
     if any(library_of(each) == "awkward" for each in given):
         given = _flat_awkward(given, names)
     arrays = [_numbers(each, name) for each, name in zip(given, names)]
+    places = [getattr(getattr(array, "device", None), "id", -1) for array in arrays]
+    for place, name in zip(places, names):
+        if place != places[0]:
+            where = "host memory" if place < 0 else f"the memory of GPU {place}"
+            raise TypeError(f"{name}: the array is in {where}, but {names[0]} is not: pass all arrays in one memory")
     for array, name in zip(arrays, names):
         if array.size != arrays[0].size:
             raise ValueError(f"{name}: {array.size} elements, but {names[0]} has {arrays[0].size}")
@@ -147,9 +153,13 @@ def _arrays(values: tuple[Any, ...], weights: Any) -> tuple[list[np.ndarray], np
 
 def _numbers(value: Any, name: str) -> np.ndarray:
     array = take_in_numbers(value, name)
-    if array.xp.device >= 0:
-        raise TypeError(f"{name}: the array must be in host memory, not on a GPU")
-    return flat(array)
+    if array.xp.device < 0:
+        return flat(array)
+    try:
+        import cupy
+    except ImportError:
+        raise TypeError(f"{name}: an array on a GPU is counted by way of CuPy, which is not installed") from None
+    return cupy.ascontiguousarray(cupy.asarray(array.data)).reshape(-1)
 
 
 def _flat_awkward(given: list[Any], names: list[str]) -> list[np.ndarray]:
@@ -158,7 +168,11 @@ def _flat_awkward(given: list[Any], names: list[str]) -> list[np.ndarray]:
     made = []
     for array, name in zip(awkward.broadcast_arrays(*given), names):
         try:
-            made.append(awkward.to_numpy(awkward.ravel(array), allow_missing=False))
+            flat_array = awkward.ravel(array)
+            if awkward.backend(flat_array) == "cuda":
+                made.append(awkward.to_cupy(flat_array))
+            else:
+                made.append(awkward.to_numpy(flat_array, allow_missing=False))
         except ValueError as error:
             raise ValueError(f"{name}: cannot be flattened to numbers without missing values: {error}") from error
     return made
@@ -312,7 +326,9 @@ def _run(arrays: list[np.ndarray], axes: list[_Axis], weight: np.ndarray | None,
             raise TypeError(f"{name}: {_INTEGERS.format(arrays[i].dtype)}")
     inputs = arrays if weight is None else [*arrays, weight]
     plan = _plan(tuple(each.dtype.name for each in inputs), tuple(axis.spec for axis in axes))
-    return plan.run(inputs, [], arrays[0].size, threads)[0]
+    if isinstance(arrays[0], np.ndarray):
+        return plan.run(inputs, [], arrays[0].size, threads)[0]
+    return _device_plans.run(plan, range(len(inputs)), inputs, [], arrays[0].size)[0]
 
 
 @functools.lru_cache(16)

@@ -71,7 +71,7 @@ class _TypeTracer(Exception):
 class Arguments:
     """The arguments of one call: the key of their types, and their arrays and numbers in order."""
 
-    __slots__ = ("buffers", "key", "numbers", "objects", "places", "static", "values")
+    __slots__ = ("backend", "buffers", "key", "numbers", "objects", "places", "static", "values")
 
     def __init__(self, args: tuple, kwargs: dict, static: set[int]):
         self.buffers = layouts.Buffers()
@@ -80,6 +80,7 @@ class Arguments:
         self.objects: list[Any] = []  # that are constants of the recording
         self.places: dict[int, int] = {}  # of arrays by their id: an array may be two arguments
         self.static = static
+        self.backend: str | None = None  # Awkward's, of all arrays
         self.numbers = False  # whether there are arguments whose identity the recording does not keep
         self.key.append(len(args))
         for x in args:
@@ -102,7 +103,12 @@ class Arguments:
             if backend is not _CPU:
                 if not backend.nplike.known_data:
                     raise _TypeTracer
-                raise _Refused(f"an array of the backend {backend.name}")
+                if backend.name != "cuda":
+                    raise _Refused(f"an array of the backend {backend.name}")
+            if self.backend not in (None, backend.name):
+                raise _Refused("arrays of two backends")
+            self.backend = backend.name
+            key.append(backend.name)
             if x._attrs:
                 raise _Refused("an array with attributes")
             key.append(kind)
@@ -260,6 +266,8 @@ class Fused:
             raise _Refused(f"upsweep.awkward.fuse was tested with awkward {AWKWARD}, not with {ak.__version__}")
         while True:
             arguments = Arguments(args, kwargs, self._static)
+            if arguments.backend == "cuda" and self._exact:
+                raise _Refused("exact=True: NumPy's own functions do not run on a GPU")
             key = (*arguments.key, *arguments.buffers.key)
             entry = self._entries.get(key)
             found = Found(arguments.values, arguments.buffers.columns, arguments.buffers.lengths, False)
@@ -298,6 +306,7 @@ class Fused:
         except Exception as error:  # noqa: BLE001 - of an attribute or a method that the user has written
             return f"the function uses an object that cannot be followed: {type(error).__name__}: {error}"
         graph = recorder.Graph()
+        graph.backend = arguments.backend or "cpu"
         try:
             recorded_args, recorded_kwargs = arguments.recorded(graph, args, kwargs)
             recording = recorder.record(graph, self._function, recorded_args, recorded_kwargs, guards)

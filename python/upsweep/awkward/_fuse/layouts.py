@@ -101,7 +101,7 @@ class Buffers:
                 same = None if made is not None else (node._size, node._length)
                 first = self.aliases[where] = self.seen.setdefault(same, where) if same else where
                 key.append(first)
-                columns.append(Once(lambda: np.arange(whole()._length + 1, dtype=np.int64) * node._size))
+                columns.append(Once(lambda: module_of(whole()).arange(whole()._length + 1, dtype=np.int64) * node._size))
             self.walk(node._content, made and Once(lambda: made()._content))
         elif kind is contents.RecordArray:
             key.append(None if node._fields is None else tuple(node._fields))
@@ -183,7 +183,8 @@ _identities: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 def list_array(offsets: np.ndarray, content: Any, parameters: Any) -> contents.ListArray:
     """Lists in order, of the class that Awkward's result has: its pad_none differs by class."""
     starts, stops = ak.index.Index64(offsets[:-1]), ak.index.Index64(offsets[1:])
-    _offsets[id(starts._data)] = offsets
+    if type(offsets) is np.ndarray:
+        _offsets[id(starts._data)] = offsets
     return contents.ListArray(starts, stops, content, parameters=parameters)
 
 
@@ -200,8 +201,9 @@ def _offsets_of(node: Any) -> np.ndarray | None:
 
 def identity(content: Any, parameters: Any) -> contents.IndexedArray:
     """The content, as an array of the class of Awkward's result: its is_none differs by class."""
-    index = ak.index.Index64(np.arange(content.length, dtype=np.int64))
-    _identities[id(index._data)] = index._data
+    index = ak.index.Index64(module_of(content).arange(content.length, dtype=np.int64))
+    if type(index._data) is np.ndarray:
+        _identities[id(index._data)] = index._data
     return contents.IndexedArray(index, content, parameters=parameters)
 
 
@@ -229,13 +231,13 @@ def _valid_and_content(node: Any) -> tuple[np.ndarray, Any]:
         valid = index >= 0
         content = node._content
         if content.length == 0:
-            content = content.form.length_one_array(highlevel=False)
-        return valid, content._carry(ak.index.Index64(np.where(valid, index, 0)), allow_lazy=False)
+            content = content.form.length_one_array(backend=node._backend, highlevel=False)
+        return valid, content._carry(ak.index.Index64(module_of(node).where(valid, index, 0)), allow_lazy=False)
     if not node.is_option:
-        return np.ones(node.length, np.bool_), node
+        return module_of(node).ones(node.length, np.bool_), node
     if type(node) is contents.ByteMaskedArray and node._mask.data.size and node._mask.data.view(np.uint8).max() > 1:
         raise Rerun("a mask with bytes other than 0 and 1, which Awkward's functions do not agree on")
-    return np.asarray(node.mask_as_bool(valid_when=True)), node._content[: node.length]
+    return module_of(node).asarray(node.mask_as_bool(valid_when=True)), node._content[: node.length]
 
 
 def _content_of(find: Any) -> Any:
@@ -385,35 +387,45 @@ _BACKEND = _NUMBERS(np.zeros(1)).backend
 _NPLIKE = _BACKEND.nplike
 
 
+def module_of(layout: Any) -> Any:
+    """NumPy, or CuPy for a layout on a GPU."""
+    return np if layout._backend is _BACKEND else layout._backend.nplike._module
+
+
+def _backend_of(data: Any) -> Any:
+    return _BACKEND if type(data) is np.ndarray else _NUMBERS(data)._backend
+
+
 def _numbers(data: np.ndarray, parameters: Any) -> Any:
     made = object.__new__(_NUMBERS)
-    made._data, made._parameters, made._backend = data, parameters, _BACKEND
+    made._data, made._parameters, made._backend = data, parameters, _backend_of(data)
     return made
 
 
 def _index(data: np.ndarray) -> ak.index.Index64:
     """The data must be a contiguous array of int64."""
     made = object.__new__(ak.index.Index64)
-    made._nplike, made._metadata, made._data = _NPLIKE, None, data
+    made._nplike = _NPLIKE if type(data) is np.ndarray else _backend_of(data).nplike
+    made._metadata, made._data = None, data
     return made
 
 
 def _lists(offsets: np.ndarray, content: Any, parameters: Any) -> Any:
     made = object.__new__(contents.ListOffsetArray)
-    made._offsets, made._content, made._parameters, made._backend = _index(offsets), content, parameters, _BACKEND
+    made._offsets, made._content, made._parameters, made._backend = _index(offsets), content, parameters, content._backend
     return made
 
 
 def _records(fields: list, names: Any, parameters: Any) -> Any:
     made = object.__new__(contents.RecordArray)
     made._contents, made._fields, made._length, made._length_generator = fields, names, fields[0].length, None
-    made._parameters, made._backend = parameters, _BACKEND
+    made._parameters, made._backend = parameters, fields[0]._backend
     return made
 
 
 def _indexed(index: np.ndarray, content: Any, parameters: Any) -> Any:
     made = object.__new__(contents.IndexedArray)
-    made._index, made._content, made._parameters, made._backend = _index(index), content, parameters, _BACKEND
+    made._index, made._content, made._parameters, made._backend = _index(index), content, parameters, content._backend
     return made
 
 
@@ -445,7 +457,7 @@ class Made:
         """Offsets that begin at 0."""
         made = self._offsets(lists)
         if len(made) == 0:
-            return np.zeros(1, np.int64)
+            return np.zeros_like(made, np.int64, shape=1)
         return made.astype(np.int64, copy=False) if made[0] == 0 else made.astype(np.int64) - made[0]
 
 
@@ -453,8 +465,8 @@ def array_of(column: Any) -> np.ndarray:
     """A buffer as an array. A plan copies an array that is not contiguous or not aligned."""
     if isinstance(column, Once):
         column = column()
-    if type(column) is not np.ndarray:
-        column = np.asarray(column.materialize())
+    if type(column) is not np.ndarray and not hasattr(column, "__cuda_array_interface__"):
+        column = array_of(column.materialize())
     return column
 
 
@@ -472,7 +484,7 @@ def _carried(layout: Any, index: np.ndarray, meta: Any) -> Any:
         offsets = layout._offsets._data
         made = object.__new__(contents.ListArray)
         made._starts, made._stops, made._content = _index(offsets[:-1][index]), _index(offsets[1:][index]), layout._content
-        made._parameters, made._backend = layout._parameters, _BACKEND
+        made._parameters, made._backend = layout._parameters, layout._backend
         return made
     return layout._carry(ak.index.Index64(index), allow_lazy=True)
 
@@ -484,13 +496,15 @@ def _chosen(layout: Any, index: np.ndarray, parameters: Any) -> Any:
 
 def _in_turn(columns: list[np.ndarray]) -> np.ndarray:
     """The first elements of all columns, the second ones, …"""
-    made = np.empty((len(columns[0]), len(columns)), columns[0].dtype)
+    made = np.empty_like(columns[0], shape=(len(columns[0]), len(columns)))
     for i, column in enumerate(columns):
         made[:, i] = column
     return made.reshape(-1)
 
 
-_NOTHING = np.empty(0, np.int64)
+def _nothing(layout: Any) -> Any:
+    """An empty index for elements of a layout."""
+    return module_of(layout).empty(0, np.int64)
 
 
 def _alike(layout: Any, meta: Any) -> bool:
@@ -568,7 +582,7 @@ class Shape:
                 made = content(out)
                 if array.regular:
                     return contents.RegularArray(made, 1, made.length, parameters=parameters)
-                offsets = ak.index.Index64(np.arange(made.length + 1, dtype=np.int64))
+                offsets = ak.index.Index64(module_of(made).arange(made.length + 1, dtype=np.int64))
                 return contents.ListOffsetArray(offsets, made, parameters=parameters)
 
             return single
@@ -621,7 +635,8 @@ class Shape:
             if not _alike(find(low.layouts), layout):
                 return None
             return lambda out: _trimmed_to(find(out.inputs), *out.extent(domain))
-        if not _alike(_carried(find(low.layouts), _NOTHING, layout), layout):
+        of = find(low.layouts)
+        if not _alike(_carried(of, _nothing(of), layout), layout):
             return None
         number = low.output_numbers(origin.index, domain)
         return lambda out: _carried(find(out.inputs), out.outputs[number], layout)
@@ -648,7 +663,8 @@ class Shape:
         if origin is None or origin.index is None or has_lists(content):
             return None
         find, domain, parameters = origin.layout, origin.domain, layout._parameters
-        if not _alike(_chosen(find(low.layouts), _NOTHING, parameters), layout):
+        of = find(low.layouts)
+        if not _alike(_chosen(of, _nothing(of), parameters), layout):
             return None
         low.shares = True
         index, nothing = origin.index, low.constant(0, "int32")
@@ -679,10 +695,10 @@ class Shape:
 
             def indexed(out: list) -> Any:
                 is_there = out.outputs[valid]
-                index = np.full(len(is_there), -1, dtype)
-                places = np.flatnonzero(is_there)
-                index[places] = np.arange(len(places), dtype=dtype)
-                return contents.IndexedOptionArray(ak.index.Index(index), content(out), parameters=parameters)
+                made = content(out)
+                index = np.full_like(is_there, -1, dtype)
+                index[is_there] = module_of(made).arange(made.length, dtype=dtype)
+                return contents.IndexedOptionArray(ak.index.Index(index), made, parameters=parameters)
 
             return indexed
         content = self.of(low, array.content, layout._content)

@@ -13,6 +13,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 
+from upsweep import _device_plans
 from upsweep.awkward._fuse import calls, histograms, layouts
 from upsweep.awkward._fuse.arrays import ARRAYS, Foreign, Rerun, Scalar, Unsupported
 from upsweep.awkward._fuse.instructions import words
@@ -97,6 +98,7 @@ class Stage:
 
     def _lower(self, order: list[Node], there: dict[Node, Any]) -> None:
         arrays = {node: x for node, x in there.items() if isinstance(x, ak.Array)}
+        self.on_gpu = any(x._layout._backend.name == "cuda" for x in arrays.values())
         buffers = layouts.Buffers()
         for x in arrays.values():
             buffers.add(x)
@@ -196,7 +198,10 @@ class Stage:
             if self.low.needs_offsets_from_0 and any(_begins_late(columns[i]) for i in self.columns if i in self.low.offsets):
                 raise Rerun("a subscript of lists of lists whose offsets do not begin at 0")
             parameters = [(_parameter(there[node], dtype), dtype) for node, dtype in self.low.parameters]
-            made = self.plan.run(columns, parameters, events, threads)
+            if self.on_gpu:
+                made = _device_plans.run(self.plan, self.columns, columns, parameters, events)
+            else:
+                made = self.plan.run(columns, parameters, events, threads)
             if isinstance(made, tuple):
                 raise Rerun(self.low.messages[made[0]])
         if self.shapes:

@@ -66,6 +66,7 @@ class Graph:
     def __init__(self):
         self.nodes: list[Node] = []
         self.errors = np.geterr()  # when the recording began
+        self.backend = "cpu"  # Awkward's, of the arrays
         self.closed = False
         self.failure: str | None = None  # why the function cannot be recorded
         self.needed: set = set()  # the arguments whose values the function asked for: they become part of the key
@@ -193,7 +194,7 @@ class Lazy(ak.Array):
     def __awkward_function__(self, function: Any, array_likes: Any, args: tuple, kwargs: dict) -> Any:
         graph = self._fuse_node.graph
         if function is ak.backend:
-            return "cpu"
+            return graph.backend
         if function is ak.to_numpy and len(args) == 1:
             return histograms.to_numpy(args[0])
         if function is ak.transform and len(args) > 1:

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/_device_plans.py: runs a plan on a GPU, over CuPy's arrays.
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def run(plan: Any, read: Iterable[int], columns: list[Any], parameters: list[tuple], events: int) -> Any:
+    """As Plan.run(), in CuPy's current stream: arrays of CuPy, followed by the histograms in host memory."""
+    cupy: Any = sys.modules["cupy"]
+    kept = {i: cupy.ascontiguousarray(columns[i]) for i in read}
+    number = next((x.device.id for x in kept.values()), cupy.cuda.runtime.getDevice())
+    given = [(kept[i].data.ptr, kept[i].size) if i in kept else None for i in range(len(columns))]
+    with cupy.cuda.Device(number):
+        stream = cupy.cuda.get_current_stream().ptr
+        made = plan.run_on_gpu(given, parameters, events, number, stream)
+        if isinstance(made, tuple):
+            return made
+        outputs = [_output(cupy, made, i, number) for i in range(made.outputs)]
+    return outputs + [made.bins(plan, i) for i in range(plan.histograms)]
+
+
+def _output(cupy: Any, made: Any, i: int, device: int) -> Any:
+    """An output as an array that keeps the memory of all outputs alive."""
+    size, dtype = made.size(i), np.dtype(made.type(i))
+    if size == 0:
+        return cupy.empty(0, dtype)
+    memory = cupy.cuda.UnownedMemory(made.address(i), size * dtype.itemsize, made, device)
+    return cupy.ndarray((size,), dtype, cupy.cuda.MemoryPointer(memory, 0))

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_fuse_gpu.py: fused functions and histograms of CuPy's arrays: the results must be those of the CPU.
+import numpy as np
+import pytest
+import upsweep
+
+ak = pytest.importorskip("awkward")
+cupy = pytest.importorskip("cupy")
+if not any(not device["error"] for device in upsweep.devices()):
+    pytest.skip("no GPU, or upsweep was built without CUDA", allow_module_level=True)
+
+from upsweep.awkward import fuse
+
+
+def events(count, seed=3):
+    random = np.random.default_rng(seed)
+    counts = random.poisson(2.5, count)
+    n = int(counts.sum())
+    jets = ak.zip(
+        {
+            "pt": random.exponential(30, n),
+            "eta": random.normal(0, 2, n),
+            "phi": random.uniform(-3, 3, n),
+            "flavor": random.integers(-3, 4, n).astype(np.int32),
+        }
+    )
+    return ak.Array({"met": random.exponential(40, count).astype(np.float32), "jets": ak.unflatten(jets, counts)})
+
+
+def there(x):
+    return ak.to_backend(x, "cuda")
+
+
+def assert_same(got, expected, exactly=True):
+    assert ak.backend(got) == "cuda"
+    got = ak.to_backend(got, "cpu")
+    assert got.type == expected.type
+    if exactly:
+        assert ak.array_equal(got, expected, equal_nan=True)
+    else:
+        assert ak.almost_equal(got, expected, rtol=1e-12, atol=1e-12)
+
+
+def chosen(x, least):
+    return x.jets[(x.jets.pt > least) & (abs(x.jets.eta) < 2.4)]
+
+
+def pairs(x):
+    a, b = ak.unzip(ak.combinations(x.jets, 2))
+    return a.pt + b.pt
+
+
+def leading(x):
+    return ak.firsts(x.jets[ak.argsort(x.jets.pt, ascending=False)].pt)
+
+
+def kept(x):
+    return x[ak.num(x.jets) >= 2].met
+
+
+def with_missing(x):
+    return ak.fill_none(ak.max(x.jets.pt, axis=1), -1.0), ak.pad_none(x.jets.pt, 3, clip=True)
+
+
+def nearest(x):
+    one, other = ak.unzip(ak.cartesian([x.jets.eta, x.jets.phi], nested=True))
+    return ak.min(abs(one - other), axis=-1)
+
+
+@pytest.mark.parametrize("count", [0, 1, 63, 5000])
+@pytest.mark.parametrize("function", [pairs, leading, kept, with_missing, nearest])
+def test_results_are_those_of_the_cpu(function, count):
+    x = events(count)
+    expected, fused = function(x), fuse(function)
+    for _ in range(2):
+        got = fused(there(x))
+        assert fused.reason is None
+        for a, b in zip(*((y if isinstance(y, tuple) else (y,)) for y in (got, expected)), strict=True):
+            assert_same(a, b)
+
+
+def test_records_stay_on_the_gpu_and_numbers_are_not_baked():
+    x, fused = events(4000), fuse(chosen)
+    for least in (10.0, 60.0, 1e9):
+        assert_same(fused(there(x), least), chosen(x, least))
+        assert fused.reason is None
+
+
+def test_one_function_runs_on_both():
+    x, fused = events(500), fuse(pairs)
+    for _ in range(2):
+        assert ak.array_equal(fused(x), pairs(x))
+        assert_same(fused(there(x)), pairs(x))
+
+
+def test_elementary_functions():
+    def mass(x):
+        a, b = ak.unzip(ak.combinations(x.jets, 2))
+        return np.sqrt(2 * a.pt * b.pt * (np.cosh(a.eta - b.eta) - np.cos(a.phi - b.phi)))
+
+    x, fused = events(3000), fuse(mass)
+    assert_same(fused(there(x)), mass(x), exactly=False)
+    assert fused.reason is None
+
+
+def test_layouts():
+    x = events(300)
+    jets = x.jets[np.arange(300)[::-1]]  # lists out of order
+    missing = ak.mask(x.jets.pt, x.jets.pt > 20)
+
+    def of(lists, options, sizes):
+        return ak.sum(lists.pt, axis=1) + ak.sum(ak.fill_none(options, 0.5), axis=1) + sizes[:, 0] * ak.sum(sizes, axis=1)
+
+    sizes = ak.Array(np.arange(900.0).reshape(300, 3))
+    fused = fuse(of)
+    assert_same(fused(there(jets), there(missing), there(sizes)), of(jets, missing, sizes), exactly=False)
+
+
+def test_it_runs_in_the_current_stream():
+    x = there(events(2000))
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        got = fuse(pairs)(x)
+        stream.synchronize()
+    assert_same(got, pairs(ak.to_backend(x, "cpu")))
+
+
+def test_what_is_not_fused_runs_in_awkward():
+    x = events(100)
+    fused = fuse(pairs, exact=True)
+    assert_same(fused(there(x)), pairs(x))
+    assert "exact=True" in fused.reason
+
+    def both(a, b):
+        return a.met + ak.to_backend(b, ak.backend(a)).met
+
+    mixed = fuse(both)
+    assert_same(mixed(there(x), x), both(x, x))
+    assert "two backends" in mixed.reason
+
+
+def test_histograms_of_a_function():
+    bh = pytest.importorskip("boost_histogram")
+
+    def filled(x):
+        histogram = bh.Histogram(bh.axis.Regular(40, 0, 200), storage=bh.storage.Weight())
+        histogram.fill(ak.flatten(x.jets.pt), weight=ak.flatten(x.jets.flavor))
+        counts = bh.Histogram(bh.axis.Regular(40, 0, 200), bh.axis.Integer(-3, 4))
+        counts.fill(ak.flatten(x.jets.pt), ak.flatten(x.jets.flavor))
+        return histogram, counts
+
+    x = events(20_000)
+    for ours, theirs in zip(fuse(filled)(there(x)), filled(x)):
+        assert np.array_equal(ours.view(flow=True), theirs.view(flow=True))  # the sums of integers are exact
+
+
+def test_histogram_counts_on_the_gpu():
+    random = np.random.default_rng(1)
+    x, y = random.normal(0, 1, 100_000), random.integers(0, 50, 100_000)
+    on_gpu = cupy.asarray(x), cupy.asarray(y)
+    for arguments in (
+        {"bins": (100, -4.0, 4.0)},
+        {"bins": 30},
+        {"bins": [-2.0, -1.0, 0.5, 9.0], "flow": True},
+        {"bins": (10, -1.0, 1.0), "weights": True},
+    ):
+        weighted = {**arguments}
+        expected_weights = weighted.pop("weights", None) and {"weights": y}
+        got_weights = expected_weights and {"weights": on_gpu[1]}
+        expected, edges = upsweep.histogram(x, **weighted, **(expected_weights or {}))
+        got, got_edges = upsweep.histogram(on_gpu[0], **weighted, **(got_weights or {}))
+        assert isinstance(got, np.ndarray)
+        assert np.array_equal(got, expected)
+        assert np.array_equal(got_edges, edges)
+    expected = upsweep.histogram((x, y), ((20, -3.0, 3.0), (10, 0.0, 50.0)))[0]
+    assert np.array_equal(upsweep.histogram(on_gpu, ((20, -3.0, 3.0), (10, 0.0, 50.0)))[0], expected)
+    jagged = ak.unflatten(ak.Array(x), 10)
+    assert np.array_equal(upsweep.histogram(there(jagged), (20, -3.0, 3.0))[0], upsweep.histogram(x, (20, -3.0, 3.0))[0])
+    with pytest.raises(TypeError, match=r"values\[1\]: the array is in host memory"):
+        upsweep.histogram((on_gpu[0], y), ((20, -3.0, 3.0), (10, 0.0, 50.0)))
