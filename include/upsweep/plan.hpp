@@ -26,7 +26,7 @@
 //           Each unit has its own bins, which are added up in the order of the units.
 // Memory    of the bins of all units: at most 32 MiB, or one unit if that needs more. A bin needs 8 bytes, or 32 if the
 //           histogram has at most 4,096 bins, and with weights 16. A histogram has at most 2^25 bins.
-// GPU       One kernel is written and compiled for the plan. A block of threads executes it on up to 64 events, whose
+// GPU       One kernel is written and compiled for the plan. A block of threads executes it on up to 128 events, whose
 //           arrays are in shared memory. Elementary functions are CUDA's, within a few ulp of those of the CPU. Sums of
 //           weights are exact and then rounded. Other results have the same bits as on the CPU. Limits apply to the
 //           memory of a block of threads. Plans with call() are refused (unsupported).

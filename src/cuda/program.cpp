@@ -31,11 +31,11 @@ struct Program::State : Owned<cudaLibrary_t, unload> {
   State(const std::string& code, int device) {
     const DuringCapture allowed;  // also during a capture of another thread
     require(cudaLibraryLoadData(&handle_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-            "loading a query's code");
+            "loading compiled code");
     unsigned count = 0;
-    require(cudaLibraryGetKernelCount(&count, handle_), "counting a query's kernels");
+    require(cudaLibraryGetKernelCount(&count, handle_), "counting the kernels of compiled code");
     std::vector<cudaKernel_t> kernels(count);
-    require(cudaLibraryEnumerateKernels(kernels.data(), count, handle_), "listing a query's kernels");
+    require(cudaLibraryEnumerateKernels(kernels.data(), count, handle_), "listing the kernels of compiled code");
     for (cudaKernel_t kernel : kernels) {
       require(detail::allow_shared_memory(reinterpret_cast<const void*>(kernel), device), "asking for shared memory");
     }
@@ -48,12 +48,12 @@ Program::~Program() = default;
 void Program::launch(const char* kernel, std::int64_t blocks, int threads, std::int64_t shared_bytes, Stream stream,
                      std::span<const std::uint64_t> words) const {
   cudaKernel_t function = nullptr;
-  require(cudaLibraryGetKernel(&function, state_->get(), kernel), "looking for a query's kernel");
+  require(cudaLibraryGetKernel(&function, state_->get(), kernel), "looking for a kernel of compiled code");
   const void* const handle = reinterpret_cast<const void*>(function);
   void* arguments[] = {const_cast<std::uint64_t*>(words.data())};
   require(cudaLaunchKernel(handle, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)), arguments,
                            static_cast<std::size_t>(shared_bytes), stream),
-          "starting a query's kernel");
+          "starting a kernel of compiled code");
 }
 
 std::shared_ptr<const Program> program_of(const std::string& source, int device, double& seconds) {
