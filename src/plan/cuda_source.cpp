@@ -21,6 +21,9 @@ namespace {
 
 using Text = std::string;
 
+// The code of a plan is written once. What it says is easier to read in one expression.
+// NOLINTBEGIN(performance-inefficient-string-concatenation)
+
 Text str(std::int64_t x) { return std::to_string(x); }
 const char* type_name(ElementType type) {
   static constexpr std::array kNames = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "u8"};
@@ -754,6 +757,8 @@ DEVICE int attempt(const Words& a, Team& t, char* arena, char* counts, i64 block
   std::map<std::int32_t, int> counter_of_domain_, total_counter_;
   std::map<std::int32_t, bool> inside_;  ///< slots that the current group has in registers
 };
+
+// NOLINTEND(performance-inefficient-string-concatenation)
 
 }  // namespace
 

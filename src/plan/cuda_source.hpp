@@ -12,7 +12,7 @@ namespace upsweep::plan::detail {
 
 /// The order of the words that the kernel takes. The first ones are the same for all plans, and tables follow.
 struct CudaWords {
-  enum : int {
+  enum : std::uint8_t {
     events,
     blocks,
     events_per_block,

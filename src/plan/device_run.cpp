@@ -230,7 +230,11 @@ class Launches {
     send_axes();
   }
 
-  [[nodiscard]] std::int64_t shared_bytes() const { return limits_.shared_per_block - kStaticBytes - counted_bytes(); }
+  /// Returns the shared memory for arrays.
+  [[nodiscard]] std::int64_t shared_bytes() const {
+    const std::int64_t team = kTeamBytes + 32 * std::int64_t{cuda_.counters} + 16 * std::int64_t{code_.domains};
+    return limits_.shared_per_block - team - counted_bytes();
+  }
 
   /// Runs the kernel on the first events. `outputs` has the memory of each output, and its elements.
   Outcome run(const Layout& layout, std::int64_t events, std::span<void* const> outputs,
@@ -291,8 +295,8 @@ class Launches {
   }
 
  private:
-  /// Shared memory of the kernel besides the arrays.
-  static constexpr std::int64_t kStaticBytes = 8 << 10;
+  /// The struct Team of the kernel without counters and domains, and what CUDA reserves.
+  static constexpr std::int64_t kTeamBytes = 2 << 10;
   /// Histograms of at most this many cells are counted in shared memory first.
   static constexpr std::int64_t kCounted = 1024;
 
@@ -306,12 +310,13 @@ class Launches {
   Parts take_parts(gpu::ScratchParts& parts, std::int64_t blocks) const {
     Parts made;
     made.ticket = parts.take<std::uint32_t>(1);
+    const std::int64_t domains = code_.domains;
     auto* const report = parts.take<std::int64_t>(
-        static_cast<std::int64_t>(sizeof(CudaTrouble) / sizeof(std::int64_t)) + 2 * code_.domains + cuda_.counters);
+        static_cast<std::int64_t>(sizeof(CudaTrouble) / sizeof(std::int64_t)) + 2 * domains + cuda_.counters);
     made.trouble = reinterpret_cast<CudaTrouble*>(report);
     if (report != nullptr) {
       made.lengths = report + sizeof(CudaTrouble) / sizeof(std::int64_t);
-      made.totals = made.lengths + 2 * code_.domains;
+      made.totals = made.lengths + 2 * domains;
     }
     made.states = parts.take<std::uint64_t>(blocks * cuda_.counters);
     for (const HistogramCode& histogram : code_.histograms) {

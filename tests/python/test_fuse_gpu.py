@@ -116,6 +116,16 @@ def test_layouts():
     assert_same(fused(there(jets), there(missing), there(sizes)), of(jets, missing, sizes), exactly=False)
 
 
+def test_sums_of_all_elements():
+    def total(x):
+        return ak.sum(x.jets.flavor[x.jets.pt > 20])
+
+    x = events(2000)
+    ours, theirs = fuse(total)(there(x)), total(there(x))
+    assert type(ours) is type(theirs)
+    assert int(ours) == total(x)
+
+
 def test_it_runs_in_the_current_stream():
     x = there(events(2000))
     with cupy.cuda.Stream(non_blocking=True) as stream:
