@@ -9,12 +9,18 @@ numba        loops over events, compiled by Numba: prange for several threads
 fused1       fused on one thread, where the others have several
 numba1       the same loops without prange's threads
 
---threads restricts the process to the first N cores that it may use. The loops are written as one would by hand. They read the columns of
-the arrays, skip events that cannot pass, and compute momenta only in events that need them. They write their results without gaps.
+--threads restricts the process to the first N cores that it may use. The loops are written as one would by hand:
+
+- They read the columns of the arrays and write results without gaps.
+- They skip events that cannot pass, and compute momenta only in events that need them.
 
 Prints medians in ms of wall and CPU time, without compilation. The CPU time is that of all threads. With --alone each way
-also runs alone in a new process. This adds two columns: the time of the first call, which compiles, with 1,000 events; and the MiB by
-which its peak memory exceeds the memory before it. `--output` writes JSON. Needs Linux, awkward 2.14.0, numba and upsweep.
+also runs alone in a new process, which adds two columns:
+
+first ms     the time of the first call, which compiles, with 1,000 events
+MiB          the peak memory of two calls above the memory before them
+
+`--output` writes JSON. Needs Linux, awkward 2.14.0, numba and upsweep.
 """
 
 import contextlib
@@ -31,7 +37,7 @@ import numba
 import numpy as np
 import upsweep.awkward
 
-# ------------------------------------------------------------------------------------------------------------ kinematics
+# ----------------------------------------------------------------------------------------------------------- kinematics
 
 
 @numba.njit
@@ -65,10 +71,10 @@ def delta_phi(a, b):
     return (a - b + math.pi) % (2 * math.pi) - math.pi
 
 
-# ----------------------------------------------------------------------------------------------------------------- loops
+# ---------------------------------------------------------------------------------------------------------------- loops
 #
-# Each loop writes the results of the events of block i to the columns of `out`, from position bounds[i] on. counts[i] is
-# their number.
+# Each loop writes the results of the events of block i to the columns of `out`, from position bounds[i] on.
+# counts[i] is their number.
 
 
 @numba.njit
@@ -130,8 +136,9 @@ def is_alone(jet_eta, jet_phi, first, last, pt, eta, phi):
 
 
 def pt_of_jets_without_leptons(
-    bounds, counts, out, offsets, pt, eta, phi, muons, muon_pt, muon_eta, muon_phi, electrons, electron_pt, electron_eta, electron_phi
-):
+    bounds, counts, out, offsets, pt, eta, phi, muons, muon_pt, muon_eta, muon_phi,
+    electrons, electron_pt, electron_eta, electron_phi
+):  # fmt: skip
     for block in numba.prange(len(counts)):
         n = bounds[block]
         for event in range(bounds[block], bounds[block + 1]):
@@ -307,8 +314,8 @@ def alone(number, way, count, threads):
 def main():
     parser = adl.parser_of(__doc__)
     parser.add_argument("--threads", type=int, help="run on this number of cores; by default all")
-    parser.add_argument("--alone", action="store_true", help="also measure each way in a new process: first call, memory")
-    parser.add_argument("--way", help="print the time of the first call and the memory of one query in one way as JSON")
+    parser.add_argument("--alone", action="store_true", help="also run each way in a new process: first call, memory")
+    parser.add_argument("--way", help="print the first call's time and the memory of one query in one way as JSON")
     options = parser.parse_args()
 
     cores = sorted(os.sched_getaffinity(0))
@@ -325,14 +332,15 @@ def main():
 
     events = adl.made_events(options.events)
     records = []
-    print(f"{threads} threads\n{'query':36} {'':8} {'wall ms':>9} {'CPU ms':>9} {'ratio':>6} {'first ms':>9} {'MiB':>9}")
+    print(f"{threads} threads\n{'query':45} {'wall ms':>9} {'CPU ms':>9} {'ratio':>6} {'first ms':>9} {'MiB':>9}")
     for number in numbers:
         name = adl.QUERIES[number - 1][0].__name__
         record = {"query": number, "name": name}
         times = measure(number, events, options.rounds, threads)
         for way, each in times.items():
             record[way] = {"wall_ms": each.wall, "cpu_ms": each.cpu}
-            line = f"{f'{number} {name}'.replace('_', ' '):36} {way:8} {each.wall:9.3f} {each.cpu:9.3f} {times['awkward'].wall / each.wall:6.2f}"
+            ratio = times["awkward"].wall / each.wall
+            line = f"{number} {name.replace('_', ' '):34} {way:8} {each.wall:9.3f} {each.cpu:9.3f} {ratio:6.2f}"
             if options.alone:
                 settings = ("--events", options.events, "--threads", threads, "--only", number, "--way", way)
                 record[way] |= memory.in_new_process(__file__, *settings)
