@@ -178,18 +178,20 @@ def measure(query, ranges, events, rounds):
     theirs, ours, of_fused = (histograms(columns, ranges) for _, columns in measured)
     assert all(each.sum() > 0 for each in theirs), f"{query.__name__}: an empty histogram"
     assert all(map(np.array_equal, theirs, ours)), f"{query.__name__}: the histograms differ"
-    count, total = moved(of_fused, theirs)
-    assert count * MOVED_OF <= total, f"{query.__name__}: {count} of {total} values of the fused function are in other bins"
+    assert_in_bins(f"{query.__name__}: fused", of_fused, theirs)
     return [times.wall for times, _ in measured]
-
-
-def moved(ours, theirs):
-    """Returns the minimum number of values that are in another bin, and the number of all values."""
-    return sum(int(np.abs(a - b).sum() + 1) // 2 for a, b in zip(ours, theirs)), sum(int(each.sum()) for each in theirs)
 
 
 # At most one of this number of values may be in another bin.
 MOVED_OF = 10_000
+
+
+def assert_in_bins(who, ours, theirs):
+    """Asserts that at most one of MOVED_OF values is in another bin."""
+    count = sum(int(np.abs(a - b).sum() + 1) // 2 for a, b in zip(ours, theirs))
+    total = sum(int(each.sum()) for each in theirs)
+    assert count * MOVED_OF <= total, f"{who}: {count} of {total} values are in other bins"
+
 
 HEADER = f"{'query':36} {'awkward ms':>10} {'upsweep ms':>10} {'ratio':>6} {'fused ms':>9} {'ratio':>6}"
 
@@ -201,8 +203,7 @@ def measure_on_gpu(query, ranges, events, on_gpu):
         expected = histograms(query(events), ranges)
     for who, times in (("awkward", theirs), ("upsweep", ours)):
         if not times.error:
-            count, total = moved(histograms(times.result, ranges), expected)
-            assert count * MOVED_OF <= total, f"{query.__name__}: {who}: {count} of {total} values are in other bins"
+            assert_in_bins(f"{query.__name__}: {who}", histograms(times.result, ranges), expected)
     return theirs, ours
 
 

@@ -11,16 +11,13 @@ memory exceeds the memory before it. `--output` writes JSON. Needs Linux, awkwar
 """
 
 import contextlib
-import ctypes
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import adl
 import awkward as ak
 import boost_histogram as bh
 import interleaved
+import memory
 import numpy as np
 from upsweep.awkward import fuse
 
@@ -60,24 +57,12 @@ def assert_equal(made, query):
 
 
 def added_memory(number, way, count):
-    """The MiB of the peak above the memory before two calls, measured in this process."""
+    """Returns the MiB that two calls add to the memory of this process."""
     query, ranges = adl.QUERIES[number - 1]
     events = adl.made_events(count)
     few = {name: array[:1000] for name, array in events.items()}
     run_of(way, query, ranges, few)()  # imports, and allocates what does not depend on the number of events
-    run = run_of(way, query, ranges, events)
-    ctypes.CDLL(None).malloc_trim(0)  # pages that the setup has freed
-    before = memory_of_process("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins again
-    for _ in range(2):
-        run()
-    return memory_of_process("VmHWM") - before
-
-
-def memory_of_process(name):
-    """A line of /proc/self/status, in MiB."""
-    line = next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith(name))
-    return int(line.split()[1]) / 1024
+    return memory.added(run_of(way, query, ranges, events))
 
 
 def main():
@@ -101,15 +86,12 @@ def main():
         for _, made in measured[1:]:
             assert_equal((measured[0][1], made), query)
         wall, cpu = [times.wall for times, _ in measured], [times.cpu for times, _ in measured]
-        memory = []
-        for way in WAYS:
-            command = [sys.executable, __file__, "--events", str(options.events), "--memory", str(number), way]
-            memory.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+        added = [memory.in_new_process(__file__, "--events", options.events, "--memory", number, way) for way in WAYS]
         name = f"{number} {query.__name__.replace('_', ' ')}"
-        print(f"{name:36}" + "".join(f" {x:10.2f}" for x in (*wall, *cpu, *memory)), flush=True)
+        print(f"{name:36}" + "".join(f" {x:10.2f}" for x in (*wall, *cpu, *added)), flush=True)
         record = {"query": number, "name": query.__name__}
         for i, way in enumerate(WAYS):
-            record |= {f"{way}_ms": wall[i], f"{way}_cpu_ms": cpu[i], f"{way}_added_mib": memory[i]}
+            record |= {f"{way}_ms": wall[i], f"{way}_cpu_ms": cpu[i], f"{way}_added_mib": added[i]}
         records.append(record)
     if options.output:
         versions = {"awkward": ak.__version__, "numpy": np.__version__, "boost_histogram": bh.__version__}
