@@ -197,21 +197,39 @@ HEADER = f"{'query':36} {'awkward ms':>10} {'upsweep ms':>10} {'ratio':>6} {'fus
 
 
 def measure_on_gpu(query, ranges, events, on_gpu):
-    """Returns the times of gpu_times, after comparing the histograms with those of the CPU."""
-    theirs, ours = gpu_times.alone_and_registered(lambda: query(on_gpu))
-    with upsweep.awkward.kernels():
-        expected = histograms(query(events), ranges)
-    for who, times in (("awkward", theirs), ("upsweep", ours)):
+    """Returns the times of gpu_times by ways, after comparing the histograms with those of the CPU."""
+    fused = upsweep.awkward.fuse(query)
+    alone = upsweep.awkward.unregister
+    ways = {
+        "fused": (alone, lambda: fused(on_gpu)),
+        "upsweep": (upsweep.awkward.register, lambda: query(on_gpu)),
+        "awkward": (alone, lambda: query(on_gpu)),
+    }
+    measured = dict(zip(ways, gpu_times.in_turn(ways.values())))
+    expected = histograms(upsweep.awkward.fuse(query)(events), ranges)
+    for who, times in measured.items():
         if not times.error:
             assert_in_bins(f"{query.__name__}: {who}", histograms(times.result, ranges), expected)
-    return theirs, ours
+    return measured
 
 
-def record_of(theirs, ours):
-    def times(who, of):
-        return {f"{who}_error": of.error} if of.error else {f"{who}_first_ms": of.first, f"{who}_ms": of.later}
+GPU_HEADER = f"""{"":33} {"Awkward alone":>18} {"registered":>18} {"fused":>18}
+{"ms":33} {"first":>8} {"later":>9} {"first":>8} {"later":>9} {"first":>8} {"later":>9} {"ratio":>6}"""
 
-    return {**times("awkward", theirs), **times("upsweep", ours)}
+
+def gpu_line(name, measured):
+    """Returns a line under GPU_HEADER, and below it why times are missing."""
+    awkward, registered, fused = (measured[who] for who in ("awkward", "upsweep", "fused"))
+    ratio = float("nan") if awkward.error or fused.error else awkward.later / fused.later
+    cells = " ".join(map(gpu_times.cell, (awkward, registered, fused)))
+    return f"{name:33} {cells} {ratio:6.1f}" + gpu_times.reasons(measured)
+
+
+def record_of(measured):
+    record = {}
+    for who, times in measured.items():
+        record |= {f"{who}_error": times.error} if times.error else {f"{who}_first_ms": times.first, f"{who}_ms": times.later}
+    return record
 
 
 def parser_of(description):
@@ -232,15 +250,15 @@ def main():
     events = made_events(options.events)
     on_gpu = {name: ak.to_backend(array, "cuda") for name, array in events.items()} if options.gpu else None
     records = []
-    print(gpu_times.HEADER if options.gpu else HEADER)
+    print(GPU_HEADER if options.gpu else HEADER)
     for number, (query, ranges) in enumerate(QUERIES, 1):
         if options.only and number not in options.only:
             continue
         name = f"{number} {query.__name__.replace('_', ' ')}"
         if options.gpu:
-            theirs, ours = measure_on_gpu(query, ranges, events, on_gpu)
-            print(gpu_times.line(name, theirs, ours), flush=True)
-            records.append({"query": number, "name": query.__name__, **record_of(theirs, ours)})
+            measured = measure_on_gpu(query, ranges, events, on_gpu)
+            print(gpu_line(name, measured), flush=True)
+            records.append({"query": number, "name": query.__name__, **record_of(measured)})
             continue
         theirs, ours, fused = measure(query, ranges, events, options.rounds)
         print(f"{name:36} {theirs:10.3f} {ours:10.3f} {theirs / ours:6.2f} {fused:9.3f} {theirs / fused:6.2f}", flush=True)

@@ -55,23 +55,40 @@ class Times:
         return statistics.median(self._later)
 
 
-def alone_and_registered(operation):
-    """Returns the times of Awkward without and with upsweep.
-
-    upsweep's first call comes first. It compiles no code of upsweep, but waits for the code that CuPy compiles for both. Later
-    calls take turns.
-    """
-    ours = Times(upsweep.awkward.register, operation)
-    theirs = Times(upsweep.awkward.unregister, operation)
-    end = time.perf_counter() + 2 * SECONDS
-    tried = [each for each in (ours, theirs) if not each.error]
+def in_turn(kinds):
+    """Returns the times of operations with their switches. The first calls are in this order, and later calls take turns."""
+    made = [Times(switch, operation) for switch, operation in kinds]
+    end = time.perf_counter() + len(made) * SECONDS
+    tried = [each for each in made if not each.error]
     while True:
         for each in tried:
             each.turn()
         if time.perf_counter() >= end or all(each.is_done for each in tried):
             break
     upsweep.awkward.unregister()
+    return made
+
+
+def alone_and_registered(operation):
+    """Returns the times of Awkward without and with upsweep.
+
+    upsweep's first call comes first. It compiles no code of upsweep, but waits for the code that CuPy compiles for both.
+    """
+    ours, theirs = in_turn([(upsweep.awkward.register, operation), (upsweep.awkward.unregister, operation)])
     return theirs, ours
+
+
+def cell(times):
+    return f"{'-':>8} {'-':>9}" if times.error else f"{times.first:8.1f} {times.later:9.3f}"
+
+
+def reasons(kinds):
+    """Returns why there are no times of some of the kinds, by their names."""
+    return "".join(
+        "\n" + textwrap.fill(f"{who}: {times.error}", 80, initial_indent="    ", subsequent_indent="    ")
+        for who, times in kinds.items()
+        if times.error
+    )
 
 
 # The width of the names in a table.
@@ -81,11 +98,5 @@ HEADER = f"{'':{NAMES}} {'Awkward alone':>18} {'upsweep':>18}\n{'ms':{NAMES}} {'
 
 def line(name, theirs, ours):
     """Returns a line of the table under HEADER, and below it the reason if there are no times."""
-    cells = [f"{'-':>8} {'-':>9}" if each.error else f"{each.first:8.1f} {each.later:9.3f}" for each in (theirs, ours)]
     ratio = float("nan") if theirs.error or ours.error else theirs.later / ours.later
-    reasons = [
-        "\n" + textwrap.fill(f"{who}: {each.error}", 80, initial_indent="    ", subsequent_indent="    ")
-        for who, each in (("awkward", theirs), ("upsweep", ours))
-        if each.error
-    ]
-    return f"{name:{NAMES}} {cells[0]} {cells[1]} {ratio:6.2f}" + "".join(reasons)
+    return f"{name:{NAMES}} {cell(theirs)} {cell(ours)} {ratio:6.2f}" + reasons({"awkward": theirs, "upsweep": ours})
