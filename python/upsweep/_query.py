@@ -466,8 +466,13 @@ def _arrow(values: Any, what: str) -> Any:
     if isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)):
         return values
     try:
-        if type(values).__module__.partition(".")[0] == "polars":
+        library = type(values).__module__.partition(".")[0]
+        if library == "polars":
             return _polars(values, what).to_arrow()
+        if library == "awkward":
+            import awkward
+
+            return awkward.to_arrow(values, extensionarray=False)
         return pyarrow.array(values)
     except UnicodeEncodeError:
         row = next(row for row, value in enumerate(values) if isinstance(value, str) and not _is_utf8(value))
