@@ -1286,11 +1286,12 @@ TEST_F(DeviceQuery, FunctionsOfLists) {
   }
   MemoryTable table;
   table.add_lists("y", offsets, y).add_lists("x", offsets, x).add("k", k);
-  for (const char* sql : {"SELECT SUM(list_sum(list_filter(x, e -> e > 30))), COUNT(*) FROM t WHERE len(x) >= 2",
-                          "SELECT k, SUM(list_sum(y)), MAX(list_sum(y)), SUM(y[2]), AVG(x[-1]) FROM t GROUP BY k",
-                          "SELECT len(x), COUNT(*), SUM(CASE WHEN list_contains(x, 7.5) THEN k END) FROM t GROUP BY len(x)",
-                          "SELECT SUM(list_sum(list_transform(y, e -> e + 1))) FROM t",
-                          "SELECT SUM(list_sum(list_transform(y, e -> e + 1))) FROM t WHERE k > 5 OR len(y) < 2"}) {
+  for (const char* sql :
+       {"SELECT SUM(list_sum(list_filter(x, e -> e > 30))), COUNT(*) FROM t WHERE len(x) >= 2",
+        "SELECT k, SUM(list_sum(y)), MAX(list_sum(y)), SUM(y[2]), AVG(x[-1]) FROM t GROUP BY k",
+        "SELECT len(x), COUNT(*), SUM(CASE WHEN list_contains(x, 7.5) THEN k END) FROM t GROUP BY len(x)",
+        "SELECT SUM(list_sum(list_transform(y, e -> e + 1))) FROM t",
+        "SELECT SUM(list_sum(list_transform(y, e -> e + 1))) FROM t WHERE k > 5 OR len(y) < 2"}) {
     expect_same(ask(sql, gpu::Policy{}, table), ask(sql, par, table), sql);
   }
   try {

@@ -1527,13 +1527,14 @@ TEST(Query, FunctionsOfListsInMemory) {
   MemoryTable nulls;
   nulls.add_lists({.name = "x", .kind = ValueKind::real, .storage = Storage::float64}, offsets,
                   {.values = x.data(), .validity = there.data()}, std::ssize(x), rows.data());
-  EXPECT_EQ(ask("SELECT COUNT(len(x)), SUM(len(x)), SUM(list_count(x)), SUM(list_sum(x)), COUNT(x[1]) FROM nulls", nulls),
-            "3|6|4|106.5|2");
+  EXPECT_EQ(
+      ask("SELECT COUNT(len(x)), SUM(len(x)), SUM(list_count(x)), SUM(list_sum(x)), COUNT(x[1]) FROM nulls", nulls),
+      "3|6|4|106.5|2");
   const std::vector<std::uint8_t> flags = bits({true, false, true});
   const Longs ends{0, 1, 3};
   MemoryTable booleans;
-  booleans.add_lists({.name = "b", .kind = ValueKind::boolean, .storage = Storage::bit}, ends,
-                     {.values = flags.data()}, 3);
+  booleans.add_lists({.name = "b", .kind = ValueKind::boolean, .storage = Storage::bit}, ends, {.values = flags.data()},
+                     3);
   EXPECT_EQ(ask("SELECT SUM(CASE WHEN list_bool_and(b) THEN 10 WHEN b[2] THEN 1 END) FROM booleans", booleans), "11");
 }
 
@@ -1546,7 +1547,8 @@ TEST(Query, SumsOfListsThatDoNotFitAreErrorsAtTheirRow) {
   EXPECT_EQ(ask("SELECT MAX(list_sum(y)), MIN(list_sum(y)), SUM(list_sum(y)) FROM t", t),
             "9223372036854775808|-9223372036854775809|6");
   for (const char* sql : {"SELECT SUM(list_sum(list_transform(y, e -> e - 1))) FROM t WHERE i > 0",
-                          "SELECT SUM(list_min(list_transform(y, e -> -e))) FROM t", "SELECT SUM(len(list_filter(y, e -> e * 2 < 0))) FROM t WHERE i <> 0"}) {
+                          "SELECT SUM(list_min(list_transform(y, e -> -e))) FROM t",
+                          "SELECT SUM(len(list_filter(y, e -> e * 2 < 0))) FROM t WHERE i <> 0"}) {
     const Failure failed = failure(sql, t);
     EXPECT_EQ(failed.code, Code::overflow) << sql << ": " << failed.message;
     EXPECT_EQ(failed.index, 1) << sql;
@@ -1570,7 +1572,8 @@ TEST(Query, FunctionsOfListsHaveTheSameBitsOnAnyNumberOfThreads) {
   MemoryTable t;
   t.add_lists("x", offsets, x).add("k", k);
   const std::string sql =
-      "SELECT k, SUM(list_sum(list_filter(x, e -> e < 0.001))), COUNT(*), SUM(len(x)) FROM t WHERE len(x) > 1 GROUP BY k";
+      "SELECT k, SUM(list_sum(list_filter(x, e -> e < 0.001))), COUNT(*), SUM(len(x)) FROM t WHERE len(x) > 1 GROUP BY "
+      "k";
   const std::string expected = ask(sql, t, seq);
   EXPECT_NE(expected.find("|60000|"), std::string::npos) << expected;
   for (const int threads : {2, 3, 8}) EXPECT_EQ(ask(sql, t, par.with_threads(threads)), expected) << threads;

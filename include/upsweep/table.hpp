@@ -93,8 +93,8 @@ struct Field {
   bool is_all_null =
       false;  ///< its file has no value of its type, or only strings such as NA (CSV): other files' types have priority
   bool has_own_order = false;  ///< of text: ordered categories, which queries do not sort alphabetically
-  /// Of a column of lists of numbers or booleans: its elements. `unsupported` is then also set, because only the list
-  /// functions of queries read such a column. Otherwise null.
+  /// The elements of a column of lists of numbers or booleans; null for any other column. `unsupported` is then also
+  /// set, because only the list functions of queries read such a column.
   std::shared_ptr<const Field> element = {};
 };
 

@@ -173,7 +173,8 @@ def query(
     sql : str
         A SELECT statement. The select list may contain SUM, COUNT, COUNT(*), MIN, MAX, AVG and the grouping expressions.
         Operators + - * / and CASE may appear inside aggregates and around them. FROM names one table: a name, or a path in
-        quotes. WHERE, GROUP BY, ORDER BY and LIMIT are supported. PostgreSQL defines the semantics.
+        quotes. WHERE, GROUP BY, ORDER BY and LIMIT are supported. PostgreSQL defines the semantics. List functions, such as
+        ``list_sum(list_filter(x, e -> e > 30))``, compute numbers from columns of lists.
     device : {"cpu", "cuda", "auto"}
         The device that runs the query; "cuda" copies the columns to a GPU, "auto" does this if there is a GPU.
     memory : int or str, optional
@@ -189,7 +190,7 @@ def query(
 
         - a pyarrow table (also RecordBatch, RecordBatchReader, Dataset), a Polars or pandas frame, or a DuckDB relation,
         - any other object with `__arrow_c_stream__`,
-        - a dict of columns (NumPy arrays, lists, Arrow arrays),
+        - a dict of columns (NumPy arrays, lists, Arrow arrays, Awkward arrays; also lists of numbers for each row),
         - a path of a Parquet, Arrow IPC, CSV or .npy file.
 
         Several files are a list of paths, or a path with `*`, `?`, `[ ]` and `**`. Their columns are matched by name, and numbers take a
@@ -566,6 +567,8 @@ def _array(values: Any, what: str) -> Any:
     if isinstance(values, (list, tuple)):
         if not values:
             return np.empty(0, object)
+        if any(isinstance(value, (list, tuple, np.ndarray)) for value in values):  # a column of lists
+            return values
         made = np.asarray(values)
         if made.dtype.kind in "fO" and all(type(value) is int for value in values):
             return _large_integers(values, what)

@@ -153,10 +153,10 @@ class Column {
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t stop = raw[i + 1];
       if (first < 0 || stop < last || stop > array.values()->length()) {
-        throw Error(Code::malformed,
-                    fmt::format("{}: the list in row {} is outside its content; write the file again", name_,
-                                first_row + i),
-                    first_row + i);
+        throw Error(
+            Code::malformed,
+            fmt::format("{}: the list in row {} is outside its content; write the file again", name_, first_row + i),
+            first_row + i);
       }
       last = stop;
       offsets[i + 1] = stop - first;

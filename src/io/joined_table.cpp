@@ -180,8 +180,7 @@ class JoinedRows final : public BatchReader {
     ColumnData data;
     data.validity = zeros(rows);
     if (field.element) {
-      const auto* const offsets =
-          keep(std::make_shared<std::int64_t[]>(static_cast<std::size_t>(rows + 1)), memory);
+      const auto* const offsets = keep(std::make_shared<std::int64_t[]>(static_cast<std::size_t>(rows + 1)), memory);
       data.lists = std::make_shared<const ColumnLists>(ColumnLists{.offsets = offsets});
       return data;
     }

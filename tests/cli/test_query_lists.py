@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_query_lists.py: list functions of queries over Parquet and Arrow files; DuckDB gives the expected answers.
+# tests/cli/test_query_lists.py: list functions of queries over Parquet and Arrow files, compared with DuckDB.
 #
 # UPSWEEP_TEST_ROUNDS=500 runs more random tables (default 12). UPSWEEP_TEST_SEED=7 starts with another table.
 import math
@@ -108,13 +108,19 @@ def rows(upsweep, sql, *options):
 
 def check(upsweep, path, sql, *options):
     got = rows(upsweep, to_upsweep(sql).replace("FROM t", f"FROM '{path}'"), *options)
-    want = [tuple(float(c) if type(c).__name__ == "Decimal" else c for c in row) for row in expected(upsweep.folder / path, sql)]
-    assert len(got) == len(want) and all(same(a, b) for x, y in zip(got, want) for a, b in zip(x, y)), f"{sql}: {got}, not {want}"
+    want = [
+        tuple(float(c) if type(c).__name__ == "Decimal" else c for c in row) for row in expected(upsweep.folder / path, sql)
+    ]
+    assert len(got) == len(want) and all(same(a, b) for x, y in zip(got, want) for a, b in zip(x, y)), (
+        f"{sql}: {got}, not {want}"
+    )
 
 
 def aggregates(expression):
     """Aggregates that show each row: groups of one row have the sum, and the number of values."""
-    boolean = re.match(r"list_contains|list_has|array_contains|array_has|list_bool|list_m..\(t|list_any_value\(t|t\[", expression)
+    boolean = re.match(
+        r"list_contains|list_has|array_contains|array_has|list_bool|list_m..\(t|list_any_value\(t|t\[", expression
+    )
     shown = f"CASE WHEN {expression} THEN 1 WHEN NOT ({expression}) THEN 0 END" if boolean else expression
     return f"SELECT i, SUM({shown}) AS v, COUNT({expression}) AS n FROM t GROUP BY i ORDER BY i NULLS LAST"
 
@@ -138,7 +144,15 @@ def test_both_spellings_of_lambdas_are_the_same(upsweep, table):
 
 
 def test_spaces_and_comments_in_a_lambda(upsweep, table):
-    for text in ("e->e>2", "e -> e>2", "(e)->e > 2", "( e , n )->e>2 /* - */", "lambda e:e>2", "lambda\n e : e > 2", "LAMBDA E: e > 2"):
+    for text in (
+        "e->e>2",
+        "e -> e>2",
+        "(e)->e > 2",
+        "( e , n )->e>2 /* - */",
+        "lambda e:e>2",
+        "lambda\n e : e > 2",
+        "LAMBDA E: e > 2",
+    ):
         assert rows(upsweep, f"SELECT SUM(len(list_filter(x, {text}))) FROM '{table}'") == [(8,)], text
     assert rows(upsweep, f"SELECT SUM(list_sum(list_filter(y, e->-e > 0))) FROM '{table}'") == [(-7,)]
 
@@ -158,10 +172,18 @@ def test_clauses(upsweep, table):
     check(upsweep, table, "SELECT SUM(list_sum(list_filter(b, lambda e: e > 0))), COUNT(*) FROM t WHERE len(x) >= 2 OR f > 3")
     check(upsweep, table, "SELECT len(x) AS n, COUNT(*), SUM(len(x) + 1) FROM t GROUP BY len(x) ORDER BY n NULLS LAST")
     check(upsweep, table, "SELECT len(y) * 2 AS n, MAX(list_max(y)) FROM t GROUP BY len(y) * 2 ORDER BY 1 NULLS LAST")
-    check(upsweep, table, "SELECT s, AVG(list_avg(x)), MIN(x[1]) FROM t WHERE list_contains(y, 7) OR k > 1 GROUP BY s ORDER BY s NULLS LAST")
+    check(
+        upsweep,
+        table,
+        "SELECT s, AVG(list_avg(x)), MIN(x[1]) FROM t WHERE list_contains(y, 7) OR k > 1 GROUP BY s ORDER BY s NULLS LAST",
+    )
     check(upsweep, table, "SELECT COUNT(*) FROM t WHERE len(x) IS NULL OR len(y) = 3")
     check(upsweep, table, "SELECT y[1] AS first, COUNT(*) FROM t GROUP BY y[1] ORDER BY first NULLS LAST")
-    check(upsweep, table, "SELECT SUM(CASE WHEN list_bool_or(t) THEN len(t) ELSE -1 END), MAX(list_sum(b)), MIN(list_sum(b)) FROM t")
+    check(
+        upsweep,
+        table,
+        "SELECT SUM(CASE WHEN list_bool_or(t) THEN len(t) ELSE -1 END), MAX(list_sum(b)), MIN(list_sum(b)) FROM t",
+    )
 
 
 def test_sums_of_lists_have_128_bits(upsweep, table):
@@ -185,19 +207,29 @@ def test_results_that_do_not_fit(upsweep, table):
     fails("not_positive", "list_sum(list_transform(h, e -> sqrt(e)))", 7)
     # Rows and elements that are not needed do not fail.
     assert rows(upsweep, f"SELECT SUM(list_sum(list_transform(b, e -> e + 1))) FROM '{table}' WHERE i = 7") == [(9,)]
-    assert rows(upsweep, f"SELECT SUM(list_sum(list_transform(y, e -> CASE WHEN e <> 0 THEN 14 / e END))) FROM '{table}'") == [(37,)]
+    assert rows(upsweep, f"SELECT SUM(list_sum(list_transform(y, e -> CASE WHEN e <> 0 THEN 14 / e END))) FROM '{table}'") == [
+        (37,)
+    ]
     assert rows(upsweep, f"SELECT SUM(len(list_filter(y, e -> e <> 0 AND 14 / e = 2))) FROM '{table}'") == [(2,)]
-    assert rows(upsweep, f"SELECT SUM(list_sum(list_transform(list_filter(y, e -> e > 0), e -> 14 / e))) FROM '{table}'") == [(39,)]
+    assert rows(upsweep, f"SELECT SUM(list_sum(list_transform(list_filter(y, e -> e > 0), e -> 14 / e))) FROM '{table}'") == [
+        (39,)
+    ]
     # Products and sums at the limits are exact.
-    exact = "list_sum(list_transform(b, e -> e * 1)) = list_sum(b) AND list_max(list_transform(b, e -> (e - 1) + 1)) = list_max(b)"
+    exact = (
+        "list_sum(list_transform(b, e -> e * 1)) = list_sum(b) AND list_max(list_transform(b, e -> (e - 1) + 1)) = list_max(b)"
+    )
     assert rows(upsweep, f"SELECT COUNT(*) FROM '{table}' WHERE i <> 1 AND {exact}") == [(4,)]
 
 
 def test_integers_divide_with_truncation(upsweep):
     upsweep.table("t.parquet", {"y": pa.array([[7, -7, 6, -6, 1]])})
     assert rows(upsweep, "SELECT SUM(list_sum(list_transform(y, (e, i) -> e / 2 * i))) FROM 't.parquet'") == [(3 - 6 + 9 - 12,)]
-    assert rows(upsweep, "SELECT SUM(list_sum(list_transform(y, (e, i) -> e / -2 * i))) FROM 't.parquet'") == [(-3 + 6 - 9 + 12,)]
-    assert rows(upsweep, "SELECT SUM(list_sum(list_transform(y, (e, i) -> 9 / e * i))) FROM 't.parquet'") == [(1 - 2 + 3 - 4 + 45,)]
+    assert rows(upsweep, "SELECT SUM(list_sum(list_transform(y, (e, i) -> e / -2 * i))) FROM 't.parquet'") == [
+        (-3 + 6 - 9 + 12,)
+    ]
+    assert rows(upsweep, "SELECT SUM(list_sum(list_transform(y, (e, i) -> 9 / e * i))) FROM 't.parquet'") == [
+        (1 - 2 + 3 - 4 + 45,)
+    ]
     assert rows(upsweep, "SELECT SUM(list_sum(list_transform(y, e -> e / 2.5))) FROM 't.parquet'") == [(1 / 2.5,)]
 
 
@@ -218,7 +250,9 @@ def test_what_lies_under_null_is_never_looked_at(upsweep):
     for name in ("t.arrow", "t.parquet"):
         upsweep.table(name, {"y": lists})
         assert rows(upsweep, f"SELECT SUM(list_sum(list_transform(y, e -> 8 / e))), SUM(len(y)) FROM '{name}'") == [(6, 4)]
-        assert rows(upsweep, f"SELECT SUM(list_sum(list_transform(y, e -> e * 5))), MAX(list_max(y)) FROM '{name}'") == [(30, 4)]
+        assert rows(upsweep, f"SELECT SUM(list_sum(list_transform(y, e -> e * 5))), MAX(list_max(y)) FROM '{name}'") == [
+            (30, 4)
+        ]
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
@@ -280,7 +314,7 @@ def test_damaged_offsets(upsweep):
         ("unsupported_sql", "list_sum", "SELECT list_sum(x) FROM t", "individual rows"),
         ("bad_sql", "list_sum", "SELECT list_sum(x), COUNT(*) FROM t", "GROUP BY or inside an aggregate"),
         ("bad_sql", "x[1]", "SELECT x[1], COUNT(*) FROM t", "GROUP BY or inside an aggregate"),
-        ("unsupported_sql", "list_sum", "SELECT COUNT(*) FROM t GROUP BY list_sum(x)", "grouped by floats"),
+        ("unsupported_sql", "list_sum", "SELECT COUNT(*) FROM t GROUP BY list_sum(x)", "by floats"),
         ("unsupported_type", "words", "SELECT SUM(len(words)) FROM t", "list<"),
         ("unsupported_type", "nested", "SELECT SUM(len(nested)) FROM t", "flatten"),
         ("unsupported_type", "i)", "SELECT SUM(len(i)) FROM t", "column 'i' is integer"),
@@ -293,7 +327,12 @@ def test_damaged_offsets(upsweep):
         ("unsupported_sql", "e)", "SELECT SUM(len(list_filter(x, e -> e))) FROM t", "requires a condition"),
         ("unsupported_type", "s)", "SELECT SUM(len(list_filter(x, e -> e > 1 OR NULL = s))) FROM t", "64 bits"),
         ("unsupported_sql", "e)", "SELECT SUM(list_sum(list_transform(x, e -> list_sum(e)))) FROM t", "lists of lists"),
-        ("unsupported_sql", "e))", "SELECT SUM(list_sum(list_transform(x, e -> len(list_filter(y, g -> g > e))))) FROM t", "parameter of the lambda"),
+        (
+            "unsupported_sql",
+            "e))",
+            "SELECT SUM(list_sum(list_transform(x, e -> len(list_filter(y, g -> g > e))))) FROM t",
+            "parameter of the lambda",
+        ),
         ("unsupported_sql", "sum(e)", "SELECT SUM(list_sum(list_transform(x, e -> sum(e)))) FROM t", "list_sum()"),
         ("unsupported_sql", "round", "SELECT SUM(list_sum(list_transform(x, e -> round(e)))) FROM t", "apply it to the result"),
         ("unsupported_sql", "x[1:2]", "SELECT SUM(len(x[1:2])) FROM t", "takes a list"),
@@ -306,7 +345,12 @@ def test_damaged_offsets(upsweep):
         ("bad_sql", "[1]", "SELECT SUM(list_filter(x, e -> e > 1)[1]) FROM t", "(f(x))[1]"),
         ("unknown_column", "z > 1", "SELECT SUM(len(list_filter(x, e -> z > 1))) FROM t", "no column 'z'"),
         ("unsupported_sql", "=", "SELECT COUNT(*) FROM t WHERE list_contains(x, 'a')", "text"),
-        ("overflow", "9223372036854775808", "SELECT SUM(list_sum(list_transform(y, e -> e + 9223372036854775808))) FROM t", "64 bits"),
+        (
+            "overflow",
+            "9223372036854775808",
+            "SELECT SUM(list_sum(list_transform(y, e -> e + 9223372036854775808))) FROM t",
+            "64 bits",
+        ),
     ],
 )
 def test_refusals(upsweep, table, code, at, sql, hint):
@@ -322,7 +366,9 @@ def random_list(rng, kind):
     n = rng.choice([0, 0, 1, 2, 3, 5, 9])
     if kind == "real":
         pick = [NAN, math.inf, 0.0, -0.0, 1.5, -2.25, 1e300]
-        return [None if rng.random() < 0.1 else rng.choice(pick) if rng.random() < 0.2 else rng.uniform(-50, 50) for _ in range(n)]
+        return [
+            None if rng.random() < 0.1 else rng.choice(pick) if rng.random() < 0.2 else rng.uniform(-50, 50) for _ in range(n)
+        ]
     limit = {"int8": 2**7, "int32": 2**31, "int64": 2**63}[kind]
     extreme = rng.random() < 0.1
     few = [limit - 1, -limit, 0, 1, -1]

@@ -444,9 +444,9 @@ const Field& Binder::column_of_rows(const Json& body, int location, std::size_t&
   const Field& field = fields_[place];
   if (field.element) {
     refuse(location,
-           fmt::format("column '{0}' contains lists, {1}: a query computes numbers from them, such as len({0}), "
+           fmt::format("column '{0}' contains lists: a query computes numbers from them, such as len({0}), "
                        "list_sum({0}) or {0}[1]",
-                       field.name, field.unsupported),
+                       field.name),
            Code::unsupported_type);
   }
   if (!field.unsupported.empty()) {
@@ -625,15 +625,14 @@ std::optional<Node> Binder::bind_parameter(const Json& node, int location) {
     const std::size_t place = scope->place_of(*name);
     if (place == scope->names->size()) continue;
     const bool is_element = place == 0;
-    const int slot =
-        program_.slot({is_element ? ListSlot::Kind::element : ListSlot::Kind::position, scope->list});
+    const int slot = program_.slot({is_element ? ListSlot::Kind::element : ListSlot::Kind::position, scope->list});
     const ValueType type =
         is_element ? program_.lists[static_cast<std::size_t>(scope->list)].type : ValueType{ValueKind::integer};
     return elements_.column(slot, type, false, location);
   }
   if (is_hidden_parameter(*name)) {
-    refuse(location, fmt::format("a list function inside a lambda cannot use '{}', the parameter of the lambda",
-                                 name->text));
+    refuse(location,
+           fmt::format("a list function inside a lambda cannot use '{}', the parameter of the lambda", name->text));
   }
   return std::nullopt;
 }
@@ -677,10 +676,10 @@ int Binder::bind_list(const Json& node, const std::string& caller, int depth) {
   if (field.element == nullptr) {
     const bool is_list = field.unsupported.find("list") != std::string::npos;
     refuse(location,
-           fmt::format("{} takes a list of numbers or booleans, but column '{}' is {}{}", caller, field.name,
-                       field.unsupported.empty() ? expression::name(ValueType{field.kind, field.scale})
-                                                 : field.unsupported,
-                       is_list ? "; convert its elements to numbers, or flatten lists of lists" : ""),
+           fmt::format(
+               "{} takes a list of numbers or booleans, but column '{}' is {}{}", caller, field.name,
+               field.unsupported.empty() ? expression::name(ValueType{field.kind, field.scale}) : field.unsupported,
+               is_list ? "; convert its elements to numbers, or flatten lists of lists" : ""),
            Code::unsupported_type);
   }
   return program_.list({.column = static_cast<int>(place), .type = {field.element->kind, field.element->scale}});
@@ -838,16 +837,15 @@ Node Binder::bind_number(ListFunction function, const Json& list, const Json* ar
 Node Binder::column_of_list(ListOutput output, bool is_wide, int location) {
   const auto found = std::find(computed_.begin(), computed_.end(), output);
   const int index = static_cast<int>(fields_.size()) + static_cast<int>(found - computed_.begin());
-  const ValueType type = output.is_fault ? ValueType{ValueKind::integer}
-                                         : program_.numbers[static_cast<std::size_t>(output.number)].type;
+  const ValueType type =
+      output.is_fault ? ValueType{ValueKind::integer} : program_.numbers[static_cast<std::size_t>(output.number)].type;
   if (found == computed_.end()) {
     const Storage storage = type.kind == ValueKind::real      ? Storage::float64
                             : type.kind == ValueKind::boolean ? Storage::bit
                             : is_wide                         ? Storage::int128
                                                               : Storage::int64;
     computed_.push_back(output);
-    computed_fields_.push_back(
-        {.name = "a list function", .kind = type.kind, .storage = storage, .scale = type.scale});
+    computed_fields_.push_back({.name = "a list function", .kind = type.kind, .storage = storage, .scale = type.scale});
     used_.emplace(index, static_cast<int>(plan_.columns.size()));
     plan_.columns.push_back(index);
     plan_.fields.push_back(computed_fields_.back());

@@ -27,9 +27,9 @@ using plan::Reduction;
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-constexpr UInt128 kMostBound = UInt128{1} << 63;       // of int64
+constexpr UInt128 kMostBound = UInt128{1} << 63;              // of int64
 constexpr std::int64_t kLongestList = std::int64_t{1} << 31;  // elements of a list, a limit of plans
-constexpr double kHigh = 4294967296.0;                 // what the high part of a wide sum counts
+constexpr double kHigh = 4294967296.0;                        // what the high part of a wide sum counts
 constexpr ValueType kInteger{ValueKind::integer};
 constexpr ValueType kReal{ValueKind::real};
 constexpr ValueType kBoolean{ValueKind::boolean};
@@ -399,7 +399,7 @@ LoweredValue ListLowering::lower_new(const Node& node, plan::Domain domain) {
       return call(node, argument(0));
     case Op::is_member:
       expression::refuse(program_.sql, node->location, Code::unsupported_sql,
-                         "IN with so many values is not supported inside a list function: compare ranges");
+                         "a long IN list is not supported inside a list function: compare ranges");
     case Op::string_test:
       break;
   }
@@ -454,20 +454,18 @@ LoweredValue ListLowering::literal(const expression::Expression& node) {
 /// Computes a sum, difference or product.
 LoweredValue ListLowering::arithmetic(expression::Op op, const LoweredValue& a, const LoweredValue& b, ValueType type) {
   LoweredValue result = result_of(a, b, type);
-  const Op in_plan = op == expression::Op::add        ? Op::add
-                     : op == expression::Op::subtract ? Op::subtract
-                                                      : Op::multiply;
+  const Op in_plan = op == expression::Op::add ? Op::add : op == expression::Op::subtract ? Op::subtract : Op::multiply;
   result.value = map(in_plan, {a.value, b.value});
   if (type.kind == ValueKind::real) return result;
-  const UInt128 bound =
-      in_plan == Op::multiply ? expression::saturated_product(a.bound, b.bound) : a.bound + b.bound;
+  const UInt128 bound = in_plan == Op::multiply ? expression::saturated_product(a.bound, b.bound) : a.bound + b.bound;
   result.bound = std::min(bound, kMostBound);
   if (bound < kMostBound) return result;
   const auto zero = constant(std::int64_t{0});
   if (in_plan == Op::multiply) {
     // The quotient of a product that does not fit is not b, except for a product of the minimum and -1.
     const plan::Value quotient = map(Op::floor_divide, {result.value, a.value});
-    const plan::Value differs = map(Op::bit_and, {map(Op::unequal, {quotient, b.value}), map(Op::unequal, {a.value, zero})});
+    const plan::Value differs =
+        map(Op::bit_and, {map(Op::unequal, {quotient, b.value}), map(Op::unequal, {a.value, zero})});
     const plan::Value is_opposite = map(Op::bit_and, {map(Op::equal, {a.value, constant(std::int64_t{-1})}),
                                                       map(Op::equal, {b.value, constant(kLeast)})});
     add_fault(result, ListFault::overflow, map(Op::bit_or, {differs, is_opposite}));
@@ -475,8 +473,8 @@ LoweredValue ListLowering::arithmetic(expression::Op op, const LoweredValue& a, 
   }
   // The signs of a sum differ from those of both operands.
   const plan::Value left = map(Op::bit_xor, {a.value, result.value});
-  const plan::Value right = map(Op::bit_xor, {in_plan == Op::add ? b.value : a.value,
-                                              in_plan == Op::add ? result.value : b.value});
+  const plan::Value right =
+      map(Op::bit_xor, {in_plan == Op::add ? b.value : a.value, in_plan == Op::add ? result.value : b.value});
   add_fault(result, ListFault::overflow, map(Op::less, {map(Op::bit_and, {left, right}), zero}));
   return result;
 }
@@ -520,8 +518,8 @@ LoweredValue ListLowering::divide(const LoweredValue& a, const LoweredValue& b, 
   return result;
 }
 
-/// Compares an integer or decimal with a literal of more decimal places, or one that does not fit 64 bits, by the
-/// literal rounded to the places of the number. Returns nothing for other literals.
+/// Compares an integer or decimal with a literal that has more decimal places or does not fit 64 bits. The literal is
+/// rounded to the places of the number. Returns nothing for other literals.
 ListLowering::Maybe ListLowering::compared_with_literal(expression::Op op, const LoweredValue& a,
                                                         const expression::Expression& literal, bool is_right) {
   using expression::Op;
@@ -542,8 +540,7 @@ ListLowering::Maybe ListLowering::compared_with_literal(expression::Op op, const
   const bool rounds_down = is_right ? is_or_equal || !is_whole : !is_or_equal || !is_whole;
   const Int128 most = rounds_down ? floor : floor - 1;  // a <= most
   if (most > kMost || most < kLeast) return constant((most > kMost) == is_right);
-  return map(is_right ? plan::Op::less_equal : plan::Op::greater,
-             {a.value, constant(static_cast<std::int64_t>(most))});
+  return map(is_right ? plan::Op::less_equal : plan::Op::greater, {a.value, constant(static_cast<std::int64_t>(most))});
 }
 
 LoweredValue ListLowering::compare(const Node& node, plan::Domain domain) {
@@ -568,8 +565,8 @@ LoweredValue ListLowering::compare(const Node& node, plan::Domain domain) {
     LoweredValue& fewer = places > 0 ? b : a;
     const std::int64_t factor = places == 0 ? 1 : static_cast<std::int64_t>(expression::power_of_ten(std::abs(places)));
     if (places != 0) {
-      fewer = arithmetic(Op::multiply, fewer,
-                         {.value = constant(factor), .type = kInteger, .bound = UInt128(factor)}, fewer.type);
+      fewer = arithmetic(Op::multiply, fewer, {.value = constant(factor), .type = kInteger, .bound = UInt128(factor)},
+                         fewer.type);
     }
   }
   LoweredValue result = result_of(a, b, kBoolean);

@@ -29,7 +29,7 @@ struct LoweredValue {
   expression::UInt128 bound = 0;  ///< of integers and decimals: no |value| is larger
   /// Booleans: the value cannot be computed, and is not NULL.
   std::array<std::optional<plan::Value>, kListFaults> faults = {};
-  /// Of a sum that may not fit: the value is high * 2^32 + low.
+  /// The parts of a sum that may not fit: it is high * 2^32 + low.
   std::optional<std::pair<plan::Value, plan::Value>> wide = {};
 };
 

@@ -15,7 +15,7 @@ namespace upsweep::query {
 using expression::Node;
 using expression::ValueType;
 
-/// What a list function returns: a list, or a number for each row.
+/// The list functions. Those of lambdas return a list, all others a number for each row.
 enum class ListFunction : std::uint8_t {
   filter,     ///< the elements for which a lambda is true
   transform,  ///< the value of a lambda for each element
@@ -68,11 +68,11 @@ struct ListSlot {
 
 /// A column of lists, or what list_filter() or list_transform() makes of a list.
 struct ListExpression {
-  int column = -1;                           ///< of a column of lists: its index in the table; otherwise -1
-  ListFunction function = {};                ///< filter or transform
-  int input = -1;                            ///< its list
-  Node body = nullptr;                       ///< of the lambda, over slots
-  ValueType type = {};                       ///< of the elements
+  int column = -1;             ///< of a column of lists: its index in the table; otherwise -1
+  ListFunction function = {};  ///< filter or transform
+  int input = -1;              ///< its list
+  Node body = nullptr;         ///< of the lambda, over slots
+  ValueType type = {};         ///< of the elements
 };
 
 /// A number for each row.

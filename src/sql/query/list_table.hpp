@@ -42,9 +42,7 @@ class ListTable final : public Table {
   [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const override;
 
  private:
-  [[nodiscard]] bool is_computed(int column) const {
-    return column >= static_cast<int>(table_.fields().size());
-  }
+  [[nodiscard]] bool is_computed(int column) const { return column >= static_cast<int>(table_.fields().size()); }
 
   const Table& table_;
   const ListColumnsOfQuery& computed_;

@@ -177,12 +177,14 @@ MemoryTable& MemoryTable::add_lists(Field element, std::span<const std::int64_t>
   const bool is_read =
       element.kind == ValueKind::integer || element.kind == ValueKind::real || element.kind == ValueKind::boolean;
   if (!is_read || !suits(element.kind, element.storage)) {
-    throw Error(Code::unsupported_type,
-                element.name + ": lists must have elements of kind integer, real or boolean, in a storage of that kind");
+    throw Error(
+        Code::unsupported_type,
+        element.name + ": lists must have elements of kind integer, real or boolean, in a storage of that kind");
   }
   const std::int64_t rows = std::ssize(offsets) - 1;
   if (rows < 0 || length < 0 || (elements.values == nullptr && length > 0)) {
-    throw Error(Code::invalid_argument, element.name + ": lists need offsets, one more than there are rows, and elements");
+    throw Error(Code::invalid_argument,
+                element.name + ": lists need offsets, one more than there are rows, and elements");
   }
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t begin = offsets[static_cast<std::size_t>(row)];
@@ -194,15 +196,15 @@ MemoryTable& MemoryTable::add_lists(Field element, std::span<const std::int64_t>
                 row);
   }
   if (!state_->fields.empty() && rows != state_->rows) {
-    throw Error(Code::unequal_lengths, element.name + " has " + std::to_string(rows) +
-                                           " rows, the columns before it " + std::to_string(state_->rows));
+    throw Error(Code::unequal_lengths, element.name + " has " + std::to_string(rows) + " rows, the columns before it " +
+                                           std::to_string(state_->rows));
   }
   state_->rows = rows;
   Field field{.name = element.name, .unsupported = "list of " + std::string(name(element.kind))};
   field.element = std::make_shared<const Field>(std::move(element));
   state_->fields.push_back(std::move(field));
-  auto lists = std::make_shared<const ColumnLists>(
-      ColumnLists{.offsets = offsets.data(), .elements = std::move(elements)});
+  auto lists =
+      std::make_shared<const ColumnLists>(ColumnLists{.offsets = offsets.data(), .elements = std::move(elements)});
   state_->columns.push_back({.validity = validity, .lists = std::move(lists)});
   return *this;
 }

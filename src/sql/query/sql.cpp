@@ -276,7 +276,7 @@ class Rewriter {
     }
   }
   /// Replaces the head of a lambda, which PostgreSQL lacks, by that of a named argument: `x -> x > 20` and
-  /// `lambda x: x > 20` become `_=> x > 20`. The body of a named argument extends to the next comma, as that of a lambda.
+  /// `lambda x: x > 20` become `_=> x > 20`. Both bodies extend to the end of the argument.
   void replace_lambda(std::size_t i, Syntax& syntax) {
     if (!levels_.back().takes_lambda || i == 0 || !is_symbol(i - 1, ',')) return;
     const bool is_keyword = is_word(i, "lambda") && (is(i + 1, Token::word) || is(i + 1, Token::quoted));
@@ -284,7 +284,8 @@ class Rewriter {
     auto [names, end] = names_from(is_keyword || has_parentheses ? i + 1 : i);
     if (names.empty()) return;
     if (has_parentheses && !is_symbol(end++, ')')) return;
-    if (!is_keyword && !(is_symbol(end, '-') && is_symbol(end + 1, '>') && tokens_[end].end == tokens_[end + 1].begin)) {
+    if (!is_keyword &&
+        !(is_symbol(end, '-') && is_symbol(end + 1, '>') && tokens_[end].end == tokens_[end + 1].begin)) {
       return;
     }
     if (is_keyword && !is_symbol(end, ':')) return;
