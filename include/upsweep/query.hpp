@@ -83,9 +83,9 @@ class UPSWEEP_CONTAINERS MemoryTable final : public Table {
   MemoryTable& add_text(std::string name, std::span<const std::int32_t> indices, std::vector<std::string> dictionary);
   /// Adds a column of lists, for list functions. `element` has the column's name, and the type of the elements: an
   /// integer, real or boolean. The list of row i is elements offsets[i] … offsets[i + 1] - 1. `offsets` has one more
-  /// element than there are rows. `elements` has their values and NULLs, `length` in number. `validity` is that of rows,
-  /// as in add(). The call reads the offsets once to check them. Throws Error unequal_lengths, invalid_argument (index:
-  /// the first row whose list is outside the elements), unsupported_type (of `element`).
+  /// element than there are rows. `elements` has `length` values, and their NULLs. `validity` tells which rows are
+  /// NULL, as in add(). The call reads the offsets once to check them. Throws Error unequal_lengths, invalid_argument
+  /// (index: the first row whose list is outside the elements), unsupported_type (of `element`).
   MemoryTable& add_lists(Field element, std::span<const std::int64_t> offsets, ColumnData elements, std::int64_t length,
                          const std::uint8_t* validity = nullptr);
   /// Adds a column of lists of numbers.

@@ -397,6 +397,10 @@ def list_of(rng, column, real, depth=0):
     return f"list_transform({inner}, lambda e, n: {rng.choice(['e', 'CASE WHEN e > 0 THEN e END', 'e * 1', 'e / 2' if real else 'e'])})"
 
 
+NUMBERS = ["len({})", "list_count({})", "list_min({})", "list_max({})", "list_first({})", "list_any_value({})", "list_last({})"]
+NUMBERS += ["({})[2]", "({})[-1]", "list_contains({}, 1)", "list_sum({})"]
+
+
 @pytest.mark.parametrize("seed", range(SEED, SEED + ROUNDS))
 def test_random_queries(upsweep, seed):
     rng = random.Random(seed)
@@ -418,8 +422,7 @@ def test_random_queries(upsweep, seed):
         column = rng.choice(list(kinds))
         real = kinds[column] == "real"
         lists = list_of(rng, column, real)
-        number = rng.choice(["len({})", "list_count({})", "list_min({})", "list_max({})", "list_first({})", "list_any_value({})",
-                             "({})[2]", "list_last({})", "({})[-1]", "list_contains({}, 1)", "list_sum({})"]).format(lists)  # fmt: skip
+        number = rng.choice(NUMBERS).format(lists)
         if "contains" in number:
             number = f"CASE WHEN {number} THEN 1 ELSE 0 END"
         where = f"WHERE len({list_of(rng, 'c', False)}) >= {rng.randint(0, 2)}" if rng.random() < 0.5 else ""
