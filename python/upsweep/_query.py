@@ -189,7 +189,7 @@ def query(
         Tables by name, for names that differ from the parameters above. A table is one of:
 
         - a pyarrow table (also RecordBatch, RecordBatchReader, Dataset), a Polars or pandas frame, or a DuckDB relation,
-        - any other object with `__arrow_c_stream__`,
+        - any other object with `__arrow_c_stream__`, or an Awkward array of records,
         - a dict of columns (NumPy arrays, lists, Arrow arrays, Awkward arrays; also lists of numbers for each row),
         - a path of a Parquet, Arrow IPC, CSV or .npy file.
 
@@ -355,6 +355,8 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
         return _frame(_pandas(source, statement, name), name), lambda: _names_only(source.columns)
     if library == "pyarrow" and hasattr(source, "read_next_batch"):
         return stream(_batches(source, name), name, True), None
+    if library == "awkward" and getattr(source, "fields", None):
+        return _columns({field: source[field] for field in source.fields}, name, statement), None
     if library in ("duckdb", "_duckdb") and hasattr(source, "types"):
         types = [(str(kind), kind.id == "enum") for kind in source.types]  # Arrow's stream lacks the order of enums
         return stream(source, name, True, types), None

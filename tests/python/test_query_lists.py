@@ -51,6 +51,10 @@ def test_awkward_arrays():
     picked = {"pt": events[[0, 2, 3]], "charge": ak.Array([1, -1, 1])}
     sql = "SELECT charge, SUM(list_sum(list_filter(pt, p -> p > 30))) AS s FROM t WHERE len(pt) >= 1 GROUP BY charge"
     assert upsweep.query(sql, t=picked).rows() == [(1, 71.0), (-1, 50.0)]
+    assert upsweep.query(sql, t=ak.Array(picked)).rows() == [(1, 71.0), (-1, 50.0)]
+    assert upsweep.query("SELECT COUNT(*) FROM t", t=ak.Array(picked)).rows() == [(3,)]
+    with pytest.raises(TypeError, match="t.jets: |column 'jets' is struct|but column 'jets'"):
+        upsweep.query("SELECT SUM(len(jets)) FROM t", t=ak.Array([{"jets": [{"pt": 1.0}]}]))
 
 
 def test_other_libraries():
