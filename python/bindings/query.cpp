@@ -116,10 +116,10 @@ std::shared_ptr<Table> table_of_fields(const nb::tuple& tuples) {
                    .has_own_order = nb::cast<bool>(each[5])});
     const auto elements = nb::cast<nb::tuple>(each[8]);
     if (elements.size() == 0) continue;
-    all.back().element = std::make_shared<const Field>(
-        Field{.name = all.back().name,
-              .kind = static_cast<ValueKind>(nb::cast<int>(elements[0])),
-              .storage = static_cast<Storage>(nb::cast<int>(elements[1]))});
+    all.back().element =
+        std::make_shared<const Field>(Field{.name = all.back().name,
+                                            .kind = static_cast<ValueKind>(nb::cast<int>(elements[0])),
+                                            .storage = static_cast<Storage>(nb::cast<int>(elements[1]))});
   }
   return std::make_shared<NoRows>(std::move(all));
 }

@@ -65,6 +65,10 @@ EXPRESSIONS = """
     list_sum(list_transform(y, lambda e: CASE e WHEN 1 THEN 10 ELSE 0 END)) | list_avg(list_transform(u, lambda e: e / 2.0))
     list_contains(x, 2) | list_has(y, 7) | array_contains(b, 5) | list_contains(x, 'nan'::double) | list_contains(y, i)
     list_contains(y, NULL) | list_contains(list_filter(x, lambda e: e > 2), 31) | array_has(u, 3) | list_contains(y, 2.0)
+    list_sum(list_transform(y, lambda e: e * 0.5)) | list_avg(list_transform(y, lambda e: e * 0.5 - i))
+    list_max(list_transform(y, lambda e: e - 0.25)) | (list_transform(y, lambda e: e * 1.5))[2]
+    len(list_filter(list_transform(y, lambda e: e * 0.5), lambda g: g < 1)) | list_product(list_transform(y, lambda e: e * 0.5))
+    list_sum(list_transform(b, lambda e: CASE WHEN e > 5 THEN 0.5 ELSE 1 END)) | list_contains(list_transform(y, lambda e: e * 0.5), 1)
     list_bool_and(t) | list_bool_or(t) | list_min(t) | list_max(t) | list_any_value(t) | t[1] | len(list_filter(t, lambda e: e))
     list_bool_or(list_transform(y, lambda e: e > 2)) | list_bool_and(list_transform(x, lambda e: e > 0))
     len(list_filter(y, lambda e: list_contains(y, 2))) | len(list_filter(x, lambda e: x[1] = e)) | len(list_filter(w, lambda "E": "E" > 1))

@@ -80,6 +80,8 @@ def test_files(tmp_path):
     pyarrow.parquet.write_table(pa.table({"x": LISTS}), path)
     assert upsweep.query(SQL, t=path).rows() == EXPECTED
     assert upsweep.query(SQL, t=[path, path]).rows() == [(142.0, 8, 12, 10)]
+    dask = pytest.importorskip("upsweep.dask")
+    assert dask.query(SQL, t=[path, path]).rows() == [(142.0, 8, 12, 10)]
 
 
 def test_many_rows_on_any_number_of_threads():

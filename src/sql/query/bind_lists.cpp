@@ -190,7 +190,7 @@ Node Binder::bind_number(ListFunction function, const Json& list, const Json* ar
       number.type = element;
       break;
     case ListFunction::average:
-      require(!is_boolean && element.kind != ValueKind::decimal);
+      require(!is_boolean);
       number.type = {ValueKind::real};
       break;
     case ListFunction::product:

@@ -94,8 +94,12 @@ plan::Value ListLowering::where_valid(const LoweredValue& x, plan::Value otherwi
 /// Returns a number as float64.
 plan::Value ListLowering::real_of(const LoweredValue& x) {
   if (x.type.kind == ValueKind::real) return x.value;
-  const plan::Value real = make_.convert(x.value, ElementType::float64);
-  const int scale = expression::scale_of(x.type);
+  return unscaled(make_.convert(x.value, ElementType::float64), x.type);
+}
+
+/// Divides a float64 by the power of ten of a decimal's type.
+plan::Value ListLowering::unscaled(plan::Value real, ValueType type) {
+  const int scale = expression::scale_of(type);
   if (scale == 0) return real;
   return map(Op::divide, {real, constant(static_cast<double>(expression::power_of_ten(scale)))});
 }
@@ -246,7 +250,7 @@ LoweredValue ListLowering::lower_number(const ListNumber& number) {
         sum = make_.convert(sum, ElementType::float64);
       }
       result.wide = std::nullopt;
-      result.value = map(Op::divide, {sum, make_.convert(count, ElementType::float64)});
+      result.value = map(Op::divide, {unscaled(sum, element.type), make_.convert(count, ElementType::float64)});
       break;
     }
     case ListFunction::product: {

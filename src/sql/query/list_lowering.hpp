@@ -119,6 +119,7 @@ class ListLowering {
   plan::Value over(plan::Value value, plan::Domain domain);
   plan::Value where_valid(const LoweredValue& x, plan::Value otherwise);
   plan::Value real_of(const LoweredValue& x);
+  plan::Value unscaled(plan::Value real, ValueType type);
   Maybe both(const Maybe& a, const Maybe& b);
   Maybe either(const Maybe& a, const Maybe& b);
   Faults either(const Faults& a, const Faults& b);
