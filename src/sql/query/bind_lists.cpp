@@ -180,6 +180,7 @@ Node Binder::bind_number(ListFunction function, const Json& list, const Json* ar
     }
   };
   const bool is_boolean = element.kind == ValueKind::boolean;
+  number.type = element;
   switch (function) {
     case ListFunction::length:
     case ListFunction::count:
@@ -187,12 +188,8 @@ Node Binder::bind_number(ListFunction function, const Json& list, const Json* ar
       break;
     case ListFunction::sum:
       require(!is_boolean);
-      number.type = element;
       break;
     case ListFunction::average:
-      require(!is_boolean);
-      number.type = {ValueKind::real};
-      break;
     case ListFunction::product:
       require(!is_boolean);
       number.type = {ValueKind::real};
@@ -200,7 +197,6 @@ Node Binder::bind_number(ListFunction function, const Json& list, const Json* ar
     case ListFunction::all:
     case ListFunction::any:
       require(is_boolean);
-      number.type = element;
       break;
     case ListFunction::contains: {
       const Node slot =
@@ -216,14 +212,12 @@ Node Binder::bind_number(ListFunction function, const Json& list, const Json* ar
                            expression::name(number.argument->type)),
                Code::unsupported_type);
       }
-      number.type = element;
       break;
     case ListFunction::minimum:
     case ListFunction::maximum:
     case ListFunction::first:
     case ListFunction::last:
     case ListFunction::any_value:
-      number.type = element;
       break;
     case ListFunction::filter:
     case ListFunction::transform:
@@ -259,7 +253,7 @@ Node Binder::value_of(int number, Level level, int location) {
     return elements_.column(program_.slot({ListSlot::Kind::number, number}), type, false, location);
   }
   const LoweredValue& lowered = lowering_.number(number);
-  const Node value = column_of_list({number, false}, lowered.wide.has_value(), location);
+  Node value = column_of_list({number, false}, lowered.wide.has_value(), location);
   const auto has = [&](ListFault fault) { return lowered.faults[static_cast<std::size_t>(fault)].has_value(); };
   if (!has(ListFault::overflow) && !has(ListFault::zero_division) && !has(ListFault::negative_root)) return value;
   // A fault must fail only in rows that the query computes. Each code of a fault is therefore an operand of an

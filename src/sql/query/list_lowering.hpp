@@ -58,7 +58,7 @@ inline constexpr std::int64_t kOverflow = INT64_MIN;  ///< no int64 is its oppos
 /// A compiled plan, and which of its outputs are a column.
 struct LoweredPlan {
   struct Column {
-    int value;       ///< of a wide sum its high part
+    int value = -1;  ///< of a wide sum its high part
     int low = -1;    ///< of a wide sum
     int valid = -1;  ///< -1: no row is NULL
   };
@@ -83,7 +83,7 @@ class ListLowering {
   using Maybe = std::optional<plan::Value>;
 
   struct List {
-    plan::Domain domain;
+    plan::Domain domain = {};
     Maybe valid;           ///< over rows: the list is not NULL
     LoweredValue element;  ///< over `domain`
     Faults faults;         ///< over rows: of conditions

@@ -114,6 +114,7 @@ std::vector<ColumnData> computed(const ListColumnsOfQuery& query, const std::vec
   Inputs inputs(rows, columns, fields, arrays);
   const LoweredPlan& lowered = inputs.has_nulls() ? query.with_nulls : query.without_nulls;
   std::vector<void*> outputs;
+  outputs.reserve(static_cast<std::size_t>(lowered.plan.outputs()));
   for (int i = 0; i < lowered.plan.outputs(); ++i) outputs.push_back(memory_for(lowered.plan.type(i), rows, arrays));
   // Each thread of a query computes batches.
   const plan::Result result =
@@ -178,6 +179,7 @@ class ListReader final : public BatchReader {
       batch.columns.push_back(place.is_stored ? own.columns[place.index] : ColumnData());
     }
     std::vector<ColumnData> inputs;
+    inputs.reserve(inputs_.size());
     for (const std::size_t input : inputs_) inputs.push_back(own.columns[input]);
     batch.memory = own.memory;
     batch.complete = [&query = query_, places = places_, fields = fields_, inputs = std::move(inputs),
