@@ -1270,5 +1270,38 @@ TEST_F(DeviceQuery, OtherRungsAreRefused) {
   EXPECT_EQ(code_of("cuda.fused"), Code::unsupported);
 }
 
+// The CPU computes the columns of list functions, and the device reads them as any other column.
+TEST_F(DeviceQuery, FunctionsOfLists) {
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int64_t> y;
+  std::vector<double> x;
+  std::vector<std::int64_t> k;
+  for (std::int64_t row = 0; row < kManyRows; ++row) {
+    for (std::int64_t i = 0; i < row % 4; ++i) {
+      y.push_back(row % 1000 == 7 ? std::numeric_limits<std::int64_t>::max() - i : row * i - 9);
+      x.push_back(static_cast<double>(row % 50) + 0.5);
+    }
+    offsets.push_back(std::ssize(y));
+    k.push_back(row % 3);
+  }
+  MemoryTable table;
+  table.add_lists("y", offsets, y).add_lists("x", offsets, x).add("k", k);
+  for (const char* sql :
+       {"SELECT SUM(list_sum(list_filter(x, e -> e > 30))), COUNT(*) FROM t WHERE len(x) >= 2",
+        "SELECT k, SUM(list_sum(y)), MAX(list_sum(y)), SUM(y[2]), AVG(x[-1]) FROM t GROUP BY k",
+        "SELECT len(x), COUNT(*), SUM(CASE WHEN list_contains(x, 7.5) THEN k END) FROM t GROUP BY len(x)",
+        "SELECT SUM(list_sum(list_transform(y, e -> e + 1))) FROM t",
+        "SELECT SUM(list_sum(list_transform(y, e -> e + 1))) FROM t WHERE k > 5 OR len(y) < 2"}) {
+    expect_same(ask(sql, gpu::Policy{}, table), ask(sql, par, table), sql);
+  }
+  try {
+    const DeviceTable there(gpu::Policy{}, table, {"x"});
+    FAIL() << "a column of lists was copied to the device";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::unsupported_type);
+  }
+  EXPECT_EQ(DeviceTable(gpu::Policy{}, table).fields().size(), 1U);
+}
+
 }  // namespace
 }  // namespace upsweep

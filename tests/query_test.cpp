@@ -1511,5 +1511,107 @@ TEST(Query, RunsTheRungThatIsAskedForOrNone) {
   }
 }
 
+TEST(Query, FunctionsOfListsInMemory) {
+  const Longs offsets{2, 4, 4, 7, 8};  // need not begin at 0, nor use all elements
+  const std::vector<double> x{99, 99, 1, 31, 5, 40, 50, 30.5, 99};
+  const Longs k{1, 1, 2, 2};
+  MemoryTable t;
+  t.add_lists("x", offsets, x).add("k", k);
+  EXPECT_EQ(ask("SELECT SUM(list_sum(list_filter(x, e -> e > 30))), COUNT(*) FROM t WHERE len(x) >= 1", t), "151.5|3");
+  EXPECT_EQ(ask("SELECT k, SUM(len(x)), MIN(x[1]), MAX(x[-1]) FROM t GROUP BY k", t), "1|2|1|31;2|4|5|50");
+  EXPECT_EQ(ask("SELECT len(x), COUNT(*) FROM t GROUP BY len(x) ORDER BY 1", t), "0|1;1|1;2|1;3|1");
+  EXPECT_EQ(ask("SELECT SUM(list_sum(list_transform(x, lambda e, i: e * i + k))) FROM t", t), "338.5");
+
+  const std::vector<std::uint8_t> rows = bits({true, false, true, true});
+  const std::vector<std::uint8_t> there = bits({true, true, false, true, true, true, false, true, true});
+  MemoryTable nulls;
+  nulls.add_lists({.name = "x", .kind = ValueKind::real, .storage = Storage::float64}, offsets,
+                  {.values = x.data(), .validity = there.data()}, std::ssize(x), rows.data());
+  EXPECT_EQ(
+      ask("SELECT COUNT(len(x)), SUM(len(x)), SUM(list_count(x)), SUM(list_sum(x)), COUNT(x[1]) FROM nulls", nulls),
+      "3|6|4|106.5|2");
+  const std::vector<std::uint8_t> flags = bits({true, false, true});
+  const Longs ends{0, 1, 3};
+  MemoryTable booleans;
+  booleans.add_lists({.name = "b", .kind = ValueKind::boolean, .storage = Storage::bit}, ends, {.values = flags.data()},
+                     3);
+  EXPECT_EQ(ask("SELECT SUM(CASE WHEN list_bool_and(b) THEN 10 WHEN b[2] THEN 1 END) FROM booleans", booleans), "11");
+}
+
+TEST(Query, SumsOfListsThatDoNotFitAreErrorsAtTheirRow) {
+  const Longs offsets{0, 2, 4, 5};
+  const Longs y{kMax, 1, kMin, -1, 7};
+  const Longs i{0, 1, 2};
+  MemoryTable t;
+  t.add_lists("y", offsets, y).add("i", i);
+  EXPECT_EQ(ask("SELECT MAX(list_sum(y)), MIN(list_sum(y)), SUM(list_sum(y)) FROM t", t),
+            "9223372036854775808|-9223372036854775809|6");
+  for (const char* sql : {"SELECT SUM(list_sum(list_transform(y, e -> e - 1))) FROM t WHERE i > 0",
+                          "SELECT SUM(list_min(list_transform(y, e -> -e))) FROM t",
+                          "SELECT SUM(len(list_filter(y, e -> e * 2 < 0))) FROM t WHERE i <> 0"}) {
+    const Failure failed = failure(sql, t);
+    EXPECT_EQ(failed.code, Code::overflow) << sql << ": " << failed.message;
+    EXPECT_EQ(failed.index, 1) << sql;
+  }
+  EXPECT_EQ(failure("SELECT SUM(list_sum(list_transform(y, e -> 1 / (e - 7)))) FROM t WHERE i = 2", t).code,
+            Code::division_by_zero);
+  EXPECT_EQ(ask("SELECT SUM(list_sum(list_transform(y, e -> e + 1))) FROM t WHERE i = 2", t), "8");
+}
+
+// Threads complete the batches of a table, whose float sums have the same bits for any number of threads.
+TEST(Query, FunctionsOfListsHaveTheSameBitsOnAnyNumberOfThreads) {
+  constexpr std::int64_t kRows = 300'000;
+  Longs offsets{0};
+  std::vector<double> x;
+  Longs k;
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    for (std::int64_t i = 0; i < row % 5; ++i) x.push_back(1.0 / static_cast<double>(1 + row * 5 + i));
+    offsets.push_back(std::ssize(x));
+    k.push_back(row % 3);
+  }
+  MemoryTable t;
+  t.add_lists("x", offsets, x).add("k", k);
+  const std::string sql =
+      "SELECT k, SUM(list_sum(list_filter(x, e -> e < 0.001))), COUNT(*), SUM(len(x)) FROM t WHERE len(x) > 1 GROUP BY "
+      "k";
+  const std::string expected = ask(sql, t, seq);
+  EXPECT_NE(expected.find("|60000|"), std::string::npos) << expected;
+  for (const int threads : {2, 3, 8}) EXPECT_EQ(ask(sql, t, par.with_threads(threads)), expected) << threads;
+}
+
+TEST(Query, ListsOutsideTheirElementsAreRefused) {
+  const std::vector<double> x{1, 2, 3};
+  const auto index_of = [&](const Longs& offsets) {
+    try {
+      MemoryTable().add_lists("x", offsets, x);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::invalid_argument);
+      return error.index();
+    }
+    return std::int64_t{-7};
+  };
+  EXPECT_EQ(index_of({0, 2, 1, 3}), 1);
+  EXPECT_EQ(index_of({-1, 2}), 0);
+  EXPECT_EQ(index_of({0, 1, 4}), 1);
+  EXPECT_EQ(index_of({3, 3}), -7);
+  EXPECT_EQ(index_of({}), kNoIndex);
+  const Longs i{1, 2};
+  const Longs offsets{0, 1, 3};
+  MemoryTable t;
+  t.add("i", i);
+  EXPECT_THROW(t.add_lists("x", {0, 1, 2, 3}, x), Error);
+  const Field text{.name = "x", .kind = ValueKind::text, .storage = Storage::int32};
+  EXPECT_THROW(t.add_lists(text, offsets, {.values = x.data()}, 3), Error);
+  t.add_lists("x", offsets, x);
+  const Failure failed = failure("SELECT SUM(x) FROM t", t);
+  EXPECT_EQ(failed.code, Code::unsupported_type);
+  EXPECT_NE(failed.message.find("list_sum(x)"), std::string::npos) << failed.message;
+  const Query query("SELECT SUM(list_sum(x)) FROM t", t);
+  MemoryTable other;
+  const std::vector<std::int32_t> integers{1, 2, 3};
+  other.add("i", i).add_lists("x", offsets, integers);
+  EXPECT_THROW((void)query.run(par, other), Error);  // its elements have another type
+}
+
 }  // namespace
 }  // namespace upsweep

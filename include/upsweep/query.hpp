@@ -14,6 +14,7 @@
 //   - FROM one table
 //   - WHERE with comparisons, AND, OR, NOT, BETWEEN, IN, IS NULL, CASE
 //   - GROUP BY, ORDER BY, LIMIT
+//   - list functions over columns of lists: len, list_sum, list_filter with lambdas, …
 //
 // Semantics are PostgreSQL's: three-valued logic, SUM of no rows is NULL, integers divide with truncation. All
 // differences from PostgreSQL are conservative. Sums of integers and decimals are exact in 128 bits. Decimals have at
@@ -80,6 +81,23 @@ class UPSWEEP_CONTAINERS MemoryTable final : public Table {
   MemoryTable& add_dates(std::string name, std::span<const std::int32_t> values);
   /// Adds a text column: indices into a dictionary. The dictionary is copied.
   MemoryTable& add_text(std::string name, std::span<const std::int32_t> indices, std::vector<std::string> dictionary);
+  /// Adds a column of lists, for list functions. `element` has the column's name, and the type of the elements: an
+  /// integer, real or boolean. The list of row i is elements offsets[i] … offsets[i + 1] - 1. `offsets` has one more
+  /// element than there are rows. `elements` has `length` values, and their NULLs. `validity` tells which rows are
+  /// NULL, as in add(). The call reads the offsets once to check them. Throws Error unequal_lengths, invalid_argument
+  /// (index: the first row whose list is outside the elements), unsupported_type (of `element`).
+  MemoryTable& add_lists(Field element, std::span<const std::int64_t> offsets, ColumnData elements, std::int64_t length,
+                         const std::uint8_t* validity = nullptr);
+  /// Adds a column of lists of numbers.
+  template <class T>
+    requires(type_of<T>() != Type::custom)
+  MemoryTable& add_lists(const std::string& name, const std::vector<std::int64_t>& offsets,
+                         const std::vector<T>& elements) {
+    return add_lists(Field{.name = name,
+                           .kind = is_float(type_of<T>()) ? ValueKind::real : ValueKind::integer,
+                           .storage = storage_of(type_of<T>())},
+                     offsets, {.values = elements.data()}, std::ssize(elements));
+  }
 
   [[nodiscard]] const std::vector<Field>& fields() const override;
   [[nodiscard]] int row_groups() const override;

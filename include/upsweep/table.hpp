@@ -5,6 +5,7 @@
 #include "upsweep/detail/require_cpp20.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -92,11 +93,16 @@ struct Field {
   bool is_all_null =
       false;  ///< its file has no value of its type, or only strings such as NA (CSV): other files' types have priority
   bool has_own_order = false;  ///< of text: ordered categories, which queries do not sort alphabetically
+  /// The elements of a column of lists of numbers or booleans; null for any other column. `unsupported` is then also
+  /// set, because only the list functions of queries read such a column.
+  std::shared_ptr<const Field> element = {};
 };
 
 /// The dictionary of a text column: its strings, each once per batch unless the reader may repeat them. An element of
 /// the column is an index into them.
 using Dictionary = std::vector<std::string_view>;
+
+struct ColumnLists;
 
 /// The rows of a batch in one column. Pointers are valid as long as the batch.
 struct ColumnData {
@@ -104,6 +110,14 @@ struct ColumnData {
   const std::uint8_t* validity = nullptr;  ///< bit offset + i: 0 where row i is NULL; null: no row is NULL
   std::int64_t offset = 0;                 ///< bits before row 0, in validity and in Storage::bit values
   std::shared_ptr<const Dictionary> dictionary = {};  ///< of text
+  std::shared_ptr<const ColumnLists> lists = {};      ///< of lists, which have no `values`
+};
+
+/// The lists of a batch in one column.
+struct ColumnLists {
+  /// One more than rows; the first is 0. The list of row i is elements offsets[i] … offsets[i + 1] - 1. They ascend.
+  const std::int64_t* offsets = nullptr;
+  ColumnData elements = {};
 };
 
 /// Some rows of a table, in the requested columns, in the requested order.
@@ -112,6 +126,9 @@ struct UPSWEEP_CONTAINERS Batch {
   std::int64_t first_row = 0;  ///< its number in the table, for messages
   std::vector<ColumnData> columns = {};
   std::shared_ptr<const void> memory = {};  ///< owns the memory that the columns point to
+  /// If given, computes the columns that are still missing. It needs no reader, so that several threads can complete
+  /// batches of one reader. Queries call it before they use the columns.
+  std::function<void(Batch&)> complete = {};
 };
 
 /// Reads one row group of a table, front to back, by one thread.

@@ -422,6 +422,30 @@ ColumnType column_type(std::string name, const char* format) {
   return type;
 }
 
+namespace {
+
+// Sets the type of a column of lists of numbers or booleans.
+void set_lists(ColumnType& type, const ArrowSchema& schema) {
+  const std::string_view format = schema.format;
+  const bool is_sized = format.starts_with("+w:");
+  if ((!is_sized && format != "+l" && format != "+L") || schema.n_children != 1) return;
+  ColumnType element = column_type(*schema.children[0]);
+  const ValueKind kind = element.field.kind;
+  const bool is_read = kind == ValueKind::integer || kind == ValueKind::real || kind == ValueKind::boolean;
+  if (!element.field.unsupported.empty() || !is_read || element.all_null || element.indices) return;
+  if (is_sized) {
+    const auto [end, error] = std::from_chars(format.data() + 3, format.data() + format.size(), type.list_size);
+    if (error != std::errc() || type.list_size < 0) return;
+  } else {
+    type.offset_bytes = format == "+l" ? 4 : 8;
+  }
+  element.place = type.place;
+  type.field.element = std::make_shared<const Field>(element.field);
+  type.element = std::make_shared<const ColumnType>(std::move(element));
+}
+
+}  // namespace
+
 ColumnType column_type(const ArrowSchema& schema) {
   std::string name = schema.name == nullptr ? "" : schema.name;
   const bool is_encoded = schema.dictionary != nullptr;
@@ -436,10 +460,16 @@ ColumnType column_type(const ArrowSchema& schema) {
       type.field.unsupported = "dictionary of " + std::string(schema.dictionary->format);
     }
     type.field.has_own_order = (schema.flags & kArrowFlagDictionaryOrdered) != 0;
+  } else {
+    set_lists(type, schema);
   }
   // Extension types, whose elements have another meaning than their storage type. JSON is text.
   const std::string extension = extension_of(schema.metadata);
-  if (!extension.empty() && extension != "arrow.json") type.field.unsupported = "extension<" + extension + ">";
+  if (!extension.empty() && extension != "arrow.json") {
+    type.field.unsupported = "extension<" + extension + ">";
+    type.field.element = nullptr;
+    type.element = nullptr;
+  }
   return type;
 }
 
@@ -480,9 +510,27 @@ std::string misfit_of_values(const ColumnType& type, const ArrowArray& array) {
   return {};
 }
 
+// As misfit_of, for lists. Offsets are checked when they are read.
+std::string misfit_of_lists(const ColumnType& type, const ArrowArray& array) {
+  constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t buffers = type.offset_bytes > 0 ? 2 : 1;
+  if (array.length < 0 || array.offset < 0 || array.length > kMany - array.offset) return "has an impossible length";
+  if (array.n_buffers != buffers || array.buffers == nullptr) {
+    return "has " + std::to_string(array.n_buffers) + " buffers, and its type has " + std::to_string(buffers);
+  }
+  if (array.n_children != 1 || array.children == nullptr) return "has lists without elements";
+  if (array.null_count > 0 && array.buffers[0] == nullptr) return "has NULLs and does not say where";
+  if (type.offset_bytes > 0 && array.length > 0 && array.buffers[1] == nullptr) return "has lists and no offsets";
+  const std::int64_t end = array.offset + array.length;
+  if (type.list_size > 0 && array.children[0]->length / type.list_size < end) return "has too few elements";
+  const std::string of_elements = misfit_of(*type.element, *array.children[0]);
+  return of_elements.empty() ? "" : "has lists whose content " + of_elements;
+}
+
 }  // namespace
 
 std::string misfit_of(const ColumnType& type, const ArrowArray& array) {
+  if (type.element) return misfit_of_lists(type, array);
   if (!type.indices) {
     return array.dictionary != nullptr ? "has a dictionary, and its type has none" : misfit_of_values(type, array);
   }
@@ -567,6 +615,72 @@ void KeptTextsPool::give(std::unique_ptr<KeptTexts> texts) noexcept {
   free_.push_back(std::move(texts));
 }
 
+namespace {
+
+// Returns numbers or booleans.
+ColumnData plain_elements(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t rows,
+                          std::int64_t first_row, io::Memory& memory) {
+  if (type.field.storage == Storage::bit) return bits_column(ranges, rows, memory);
+  ColumnData data;
+  pass_validity(ranges, rows, memory, data);
+  data.values = numbers_of(type, ranges, rows, first_row, memory);
+  return data;
+}
+
+// Writes the ends of a range's lists, which begin at element `begin` of the batch. Returns the range of their elements.
+// `end_of` returns the end of list i in the content, and the beginning of list 0 for i = -1.
+template <class EndOf>
+ChunkRange elements_in(const ColumnType& type, const ChunkRange& range, std::int64_t first_row, std::int64_t begin,
+                       std::int64_t* ends, EndOf end_of) {
+  const ArrowArray* const content = range.array->children[0];
+  const std::int64_t first = range.rows > 0 ? end_of(-1) : 0;
+  std::int64_t last = first;
+  for (std::int64_t i = 0; i < range.rows; ++i) {
+    const std::int64_t end = end_of(i);
+    if (first < 0 || end < last || end > content->length) {
+      throw Error(Code::malformed,
+                  type.place + ": the list in row " + std::to_string(first_row + i) + " is outside its content",
+                  first_row + i);
+    }
+    last = end;
+    ends[i] = begin + end - first;
+  }
+  return {range.chunk, content, content->offset + first, last - first};
+}
+
+ColumnData lists_column(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t rows,
+                        std::int64_t first_row, io::Memory& memory) {
+  ColumnData data;
+  pass_validity(ranges, rows, memory, data);
+  const auto lists = std::make_shared<ColumnLists>();
+  auto* const offsets =
+      reinterpret_cast<std::int64_t*>(allocate((rows + 1) * std::int64_t{sizeof(std::int64_t)}, memory));
+  std::vector<ChunkRange> contents;
+  std::int64_t row = 0;
+  for (const ChunkRange& range : ranges) {
+    const auto add = [&](auto end_of) {
+      contents.push_back(elements_in(type, range, first_row + row, offsets[row], offsets + row + 1, end_of));
+    };
+    const void* const raw = range.array->n_buffers > 1 ? range.array->buffers[1] : nullptr;
+    if (type.offset_bytes == 0) {
+      add([&](std::int64_t i) { return (range.first + i + 1) * type.list_size; });
+    } else if (type.offset_bytes == 4) {
+      add([&](std::int64_t i) { return std::int64_t{static_cast<const std::int32_t*>(raw)[range.first + i + 1]}; });
+    } else {
+      add([&](std::int64_t i) { return static_cast<const std::int64_t*>(raw)[range.first + i + 1]; });
+    }
+    row += range.rows;
+  }
+  lists->offsets = offsets;
+  if (offsets[rows] > 0) {
+    lists->elements = plain_elements(*type.element, contents, offsets[rows], first_row, memory);
+  }
+  data.lists = lists;
+  return data;
+}
+
+}  // namespace
+
 ColumnData elements_of(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t rows,
                        std::int64_t first_row, bool may_repeat_texts, LastDictionary& dictionary, KeptTexts& kept,
                        io::Memory& memory) {
@@ -575,11 +689,8 @@ ColumnData elements_of(const ColumnType& type, const std::vector<ChunkRange>& ra
   if (type.indices && is_text) return encoded_text(type, ranges, rows, first_row, dictionary, memory);
   if (type.indices) return decoded_numbers(type, ranges, rows, first_row, memory);
   if (is_text) return plain_text(type, ranges, rows, first_row, may_repeat_texts, kept, memory);
-  if (type.field.storage == Storage::bit) return bits_column(ranges, rows, memory);
-  ColumnData data;
-  pass_validity(ranges, rows, memory, data);
-  data.values = numbers_of(type, ranges, rows, first_row, memory);
-  return data;
+  if (type.element) return lists_column(type, ranges, rows, first_row, memory);
+  return plain_elements(type, ranges, rows, first_row, memory);
 }
 
 }  // namespace upsweep::python

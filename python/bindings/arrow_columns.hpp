@@ -31,6 +31,9 @@ struct ColumnType {
   TextLayout text = TextLayout::none;
   bool all_null = false;
   std::optional<Type> indices = {};  ///< of a dictionary of such elements; without it the array contains the elements
+  std::shared_ptr<const ColumnType> element = {};  ///< of lists: the elements; otherwise null
+  std::int64_t list_size = 0;                      ///< of lists of one size
+  int offset_bytes = 0;                            ///< of other lists: 4 or 8
 };
 
 /// Returns the column's type. If the type is not supported, the field's `unsupported` is set.

@@ -45,7 +45,7 @@ void check_chunk(const ArrowArray& chunk, const std::vector<ColumnType>& columns
     refuse("has rows that are NULL as a whole, which is not supported");
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (!columns[i].field.unsupported.empty()) continue;
+    if (!columns[i].field.unsupported.empty() && !columns[i].element) continue;
     const std::string misfit = misfit_of(columns[i], *chunk.children[i]);
     if (!misfit.empty()) {
       refuse("does not match its schema: column '" + columns[i].field.name + "' " + misfit);

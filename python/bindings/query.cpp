@@ -88,12 +88,17 @@ class NoRows final : public Table {
 };
 
 /// Returns a table's columns as tuples (name, kind, storage, scale, unsupported, has_own_order, is_untyped,
-/// is_all_null), which can be sent to another process.
+/// is_all_null, elements), which can be sent to another process. `elements`: of lists the kind and storage, otherwise
+/// an empty tuple.
 nb::tuple fields(const Table& table) {
   nb::list all;
   for (const Field& field : table.fields()) {
+    nb::tuple elements;
+    if (field.element) {
+      elements = nb::make_tuple(static_cast<int>(field.element->kind), static_cast<int>(field.element->storage));
+    }
     all.append(nb::make_tuple(field.name, static_cast<int>(field.kind), static_cast<int>(field.storage), field.scale,
-                              field.unsupported, field.has_own_order, field.is_untyped, field.is_all_null));
+                              field.unsupported, field.has_own_order, field.is_untyped, field.is_all_null, elements));
   }
   return nb::tuple(all);
 }
@@ -109,6 +114,12 @@ std::shared_ptr<Table> table_of_fields(const nb::tuple& tuples) {
                    .is_untyped = nb::cast<bool>(each[6]),
                    .is_all_null = nb::cast<bool>(each[7]),
                    .has_own_order = nb::cast<bool>(each[5])});
+    const auto elements = nb::cast<nb::tuple>(each[8]);
+    if (elements.size() == 0) continue;
+    all.back().element =
+        std::make_shared<const Field>(Field{.name = all.back().name,
+                                            .kind = static_cast<ValueKind>(nb::cast<int>(elements[0])),
+                                            .storage = static_cast<Storage>(nb::cast<int>(elements[1]))});
   }
   return std::make_shared<NoRows>(std::move(all));
 }

@@ -173,7 +173,8 @@ def query(
     sql : str
         A SELECT statement. The select list may contain SUM, COUNT, COUNT(*), MIN, MAX, AVG and the grouping expressions.
         Operators + - * / and CASE may appear inside aggregates and around them. FROM names one table: a name, or a path in
-        quotes. WHERE, GROUP BY, ORDER BY and LIMIT are supported. PostgreSQL defines the semantics.
+        quotes. WHERE, GROUP BY, ORDER BY and LIMIT are supported. PostgreSQL defines the semantics. List functions, such as
+        ``list_sum(list_filter(x, e -> e > 30))``, compute numbers from columns of lists.
     device : {"cpu", "cuda", "auto"}
         The device that runs the query; "cuda" copies the columns to a GPU, "auto" does this if there is a GPU.
     memory : int or str, optional
@@ -188,8 +189,8 @@ def query(
         Tables by name, for names that differ from the parameters above. A table is one of:
 
         - a pyarrow table (also RecordBatch, RecordBatchReader, Dataset), a Polars or pandas frame, or a DuckDB relation,
-        - any other object with `__arrow_c_stream__`,
-        - a dict of columns (NumPy arrays, lists, Arrow arrays),
+        - any other object with `__arrow_c_stream__`, or an Awkward array of records,
+        - a dict of columns (NumPy arrays, lists, Arrow arrays, Awkward arrays; also lists of numbers for each row),
         - a path of a Parquet, Arrow IPC, CSV or .npy file.
 
         Several files are a list of paths, or a path with `*`, `?`, `[ ]` and `**`. Their columns are matched by name, and numbers take a
@@ -354,6 +355,8 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
         return _frame(_pandas(source, statement, name), name), lambda: _names_only(source.columns)
     if library == "pyarrow" and hasattr(source, "read_next_batch"):
         return stream(_batches(source, name), name, True), None
+    if library == "awkward" and getattr(source, "fields", None):
+        return _columns({field: source[field] for field in source.fields}, name, statement), None
     if library in ("duckdb", "_duckdb") and hasattr(source, "types"):
         types = [(str(kind), kind.id == "enum") for kind in source.types]  # Arrow's stream lacks the order of enums
         return stream(source, name, True, types), None
@@ -466,8 +469,13 @@ def _arrow(values: Any, what: str) -> Any:
     if isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)):
         return values
     try:
-        if type(values).__module__.partition(".")[0] == "polars":
+        library = type(values).__module__.partition(".")[0]
+        if library == "polars":
             return _polars(values, what).to_arrow()
+        if library == "awkward":
+            import awkward
+
+            return awkward.to_arrow(values, extensionarray=False)
         return pyarrow.array(values)
     except UnicodeEncodeError:
         row = next(row for row, value in enumerate(values) if isinstance(value, str) and not _is_utf8(value))
@@ -561,6 +569,8 @@ def _array(values: Any, what: str) -> Any:
     if isinstance(values, (list, tuple)):
         if not values:
             return np.empty(0, object)
+        if any(isinstance(value, (list, tuple, np.ndarray)) for value in values):  # a column of lists
+            return values
         made = np.asarray(values)
         if made.dtype.kind in "fO" and all(type(value) is int for value in values):
             return _large_integers(values, what)

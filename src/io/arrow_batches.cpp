@@ -4,6 +4,7 @@
 
 #include <arrow/array/array_base.h>
 #include <arrow/array/array_dict.h>
+#include <arrow/array/array_nested.h>
 #include <arrow/array/concatenate.h>
 #include <arrow/type_traits.h>
 #include <arrow/util/bit_util.h>
@@ -46,6 +47,24 @@ bool set_type(Field& field, const arrow::DataType& type) {
   return true;
 }
 
+// Returns the type of the elements of lists that queries read; null for other types. The elements of views need not be
+// consecutive.
+std::shared_ptr<arrow::DataType> element_type_of(const arrow::DataType& type) {
+  const bool is_list = type.id() == arrow::Type::LIST || type.id() == arrow::Type::LARGE_LIST ||
+                       type.id() == arrow::Type::FIXED_SIZE_LIST;
+  return is_list ? static_cast<const arrow::BaseListType&>(type).value_type() : nullptr;
+}
+
+// Returns the field of the elements of lists of numbers or booleans; null for other types.
+std::shared_ptr<const Field> element_of(const arrow::DataType& type) {
+  const auto element = element_type_of(type);
+  Field field;
+  if (element == nullptr || !set_type(field, *element) || element->id() == arrow::Type::NA) return nullptr;
+  const bool is_read =
+      field.kind == ValueKind::integer || field.kind == ValueKind::real || field.kind == ValueKind::boolean;
+  return is_read ? std::make_shared<const Field>(std::move(field)) : nullptr;
+}
+
 // Consecutive chunks of one column, and which rows they hold.
 struct Rows {
   Arrays chunks;
@@ -56,15 +75,25 @@ struct Rows {
 class Column {
  public:
   Column(Field field, const std::string& path)
-      : field_(std::move(field)), name_(full_name(path, field_.name)), text_(name_) {}
+      : field_(std::move(field)), name_(full_name(path, field_.name)), text_(name_) {
+    if (field_.element == nullptr) return;
+    Field element = *field_.element;
+    element.name = field_.name;
+    elements_ = std::make_unique<Column>(std::move(element), path);
+  }
 
   ColumnData make(Rows rows, Memory& memory) {
+    if (elements_) return make_lists(std::move(rows), memory);
     return field_.kind == ValueKind::text ? text_.encode(rows.chunks, rows.count, rows.first, memory)
                                           : make_numbers(std::move(rows), memory);
   }
 
   // Whether an array has the type that the table declares for the column.
   [[nodiscard]] bool fits(const arrow::DataType& type) const {
+    if (elements_) {
+      const auto element = element_type_of(type);
+      return element != nullptr && elements_->fits(*element);
+    }
     Field field;
     const bool known = set_type(field, type);
     return known && field.kind == field_.kind && field.storage == field_.storage && field.scale == field_.scale;
@@ -75,11 +104,70 @@ class Column {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
+  // Returns the rows' chunks as one array, which `memory` owns.
+  std::shared_ptr<arrow::Array> joined(const Rows& rows, Memory& memory) const {
+    auto array = rows.chunks.size() == 1 ? rows.chunks[0] : checked(name_, [&] { return Concatenate(rows.chunks); });
+    memory.push_back(array);
+    return array;
+  }
+
+  ColumnData make_lists(Rows rows, Memory& memory) {
+    const auto array = joined(rows, memory);
+    ColumnData data;
+    pass_validity(*array, data);
+    const auto lists = std::make_shared<ColumnLists>();
+    std::shared_ptr<arrow::Array> content;
+    if (array->type_id() == arrow::Type::LIST) {
+      content = set_offsets(static_cast<const arrow::ListArray&>(*array), rows.first, *lists, memory);
+    } else if (array->type_id() == arrow::Type::LARGE_LIST) {
+      content = set_offsets(static_cast<const arrow::LargeListArray&>(*array), rows.first, *lists, memory);
+    } else {
+      const auto& of_size = static_cast<const arrow::FixedSizeListArray&>(*array);
+      const std::int64_t size = of_size.value_length();
+      content = of_size.values()->Slice(of_size.value_offset(0), size * array->length());
+      auto* const offsets = allocate_offsets(array->length(), memory);
+      for (std::int64_t i = 0; i <= array->length(); ++i) offsets[i] = i * size;
+      lists->offsets = offsets;
+    }
+    if (const std::int64_t n = content->length(); n > 0) {  // otherwise there may be no buffer
+      lists->elements = elements_->make({{content}, n, rows.first}, memory);
+    }
+    data.lists = lists;
+    return data;
+  }
+
+  std::int64_t* allocate_offsets(std::int64_t rows, Memory& memory) const {
+    return reinterpret_cast<std::int64_t*>(allocate((rows + 1) * std::int64_t{sizeof(std::int64_t)}, memory));
+  }
+
+  // Sets the offsets, from 0, and returns the elements between the first and the last. Arrow does not check offsets.
+  template <class ListArray>
+  std::shared_ptr<arrow::Array> set_offsets(const ListArray& array, std::int64_t first_row, ColumnLists& lists,
+                                            Memory& memory) const {
+    const std::int64_t n = array.length();
+    const auto* const raw = array.raw_value_offsets();
+    auto* const offsets = allocate_offsets(n, memory);
+    const std::int64_t first = n > 0 ? std::int64_t{raw[0]} : 0;
+    std::int64_t last = first;
+    offsets[0] = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t stop = raw[i + 1];
+      if (first < 0 || stop < last || stop > array.values()->length()) {
+        throw Error(
+            Code::malformed,
+            fmt::format("{}: the list in row {} is outside its content; write the file again", name_, first_row + i),
+            first_row + i);
+      }
+      last = stop;
+      offsets[i + 1] = stop - first;
+    }
+    lists.offsets = offsets;
+    return array.values()->Slice(first, last - first);
+  }
+
   ColumnData make_numbers(Rows rows, Memory& memory) const {
     decode(rows);
-    const auto array =
-        rows.chunks.size() == 1 ? rows.chunks[0] : checked(name_, [&] { return Concatenate(rows.chunks); });
-    memory.push_back(array);
+    const auto array = joined(rows, memory);
     ColumnData data;
     if (array->type_id() == arrow::Type::NA) {
       data.values = zeros(rows.count * (width_of(field_.storage) / 8), memory);
@@ -144,6 +232,7 @@ class Column {
   Field field_;
   std::string name_;
   TextEncoder text_;
+  std::unique_ptr<Column> elements_;  // of lists
 };
 
 // A row group of a table, opened for reading.
@@ -304,9 +393,13 @@ Field field_of(const arrow::Field& field) {
   if (is_encoded) result.has_own_order = static_cast<const arrow::DictionaryType&>(*field.type()).ordered();
   // An extension type that Arrow does not have registered. Its elements mean something other than those of its storage
   // type.
+  if (!is_encoded) result.element = element_of(*type);
   const auto& metadata = field.metadata();
   const int extension = metadata ? metadata->FindKey("ARROW:extension:name") : -1;
-  if (extension >= 0) result.unsupported = printable("extension<" + metadata->value(extension) + ">");
+  if (extension >= 0) {
+    result.unsupported = printable("extension<" + metadata->value(extension) + ">");
+    result.element = nullptr;
+  }
   return result;
 }
 
@@ -351,7 +444,7 @@ std::unique_ptr<BatchReader> ArrowTable::read(int row_group, const std::vector<i
                         rows(row_group), std::move(source)};
   for (const int column : columns) {
     const Field& field = opened.fields.emplace_back(fields_[static_cast<std::size_t>(column)]);
-    if (field.unsupported.empty()) continue;
+    if (field.unsupported.empty() || field.element) continue;
     throw Error(Code::unsupported_type, fmt::format("{}: has unsupported type {}; omit it from the query",
                                                     full_name(path_, field.name), field.unsupported));
   }

@@ -122,6 +122,7 @@ std::string packed(const std::vector<Field>& fields) {
     put(field.is_untyped, bytes);
     put(field.is_all_null, bytes);
     put(field.has_own_order, bytes);
+    bytes += packed(field.element ? std::vector{*field.element} : std::vector<Field>());
   }
   return bytes;
 }
@@ -137,6 +138,8 @@ std::vector<Field> take_fields(std::string_view& bytes) {
     field.is_untyped = take<bool>(bytes);
     field.is_all_null = take<bool>(bytes);
     field.has_own_order = take<bool>(bytes);
+    std::vector<Field> element = take_fields(bytes);
+    if (!element.empty()) field.element = std::make_shared<const Field>(std::move(element[0]));
   }
   return fields;
 }
@@ -240,6 +243,7 @@ void JoinedFields::join(int place, const Field& field, const std::string& path) 
     all = std::move(*both);
   } else {
     all.unsupported = fmt::format("{} in {} and {} in {}", origin.type, origin.path, type_name(field), path);
+    all.element = nullptr;
     origin.is_apart = true;
   }
 }

@@ -178,8 +178,13 @@ class JoinedRows final : public BatchReader {
       return keep(std::make_shared<std::uint8_t[]>(static_cast<std::size_t>((bits + 7) / 8)), memory);
     };
     ColumnData data;
-    data.values = zeros(rows * width_of(field.storage));
     data.validity = zeros(rows);
+    if (field.element) {
+      const auto* const offsets = keep(std::make_shared<std::int64_t[]>(static_cast<std::size_t>(rows + 1)), memory);
+      data.lists = std::make_shared<const ColumnLists>(ColumnLists{.offsets = offsets});
+      return data;
+    }
+    data.values = zeros(rows * width_of(field.storage));
     if (field.kind == ValueKind::text) data.dictionary = no_texts;
     return data;
   }

@@ -2,7 +2,9 @@
 // tests/fuzz/sql_fuzz.cpp: bytes as SQL: parsed, bound to a table with columns of every kind, and run; or refused as
 // specified.
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <random>
 #include <string>
@@ -24,10 +26,29 @@ const Table& table() {
                      0);  // zeros: all columns have few different values, so that conditions are sometimes true
   static const Rows rows(first, kRows);
   static MemoryTable all;
-  for (std::size_t c = all.fields().size(); c < rows.fields().size(); ++c) {
+  if (!all.fields().empty()) return all;
+  for (std::size_t c = 0; c < rows.fields().size(); ++c) {
     const ColumnData data = rows.data(static_cast<int>(c), 0);
     all.add(rows.fields()[c], data.values, kRows, data.validity, data.dictionary);
   }
+  // Lists of 0 to 3 elements.
+  static std::vector<std::int64_t> offsets;
+  static std::vector<double> x;
+  static std::vector<std::int64_t> y;
+  static std::vector<std::uint8_t> gaps;
+  for (std::int64_t row = 0; row <= kRows; ++row) {
+    offsets.push_back(std::ssize(x));
+    for (std::int64_t i = 0; i < row % 4; ++i) {
+      x.push_back(row % 9 == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(row - 30 * i) / 4);
+      y.push_back(row % 11 == 0 ? std::numeric_limits<std::int64_t>::max() - i : row - 30 * i);
+    }
+  }
+  gaps.assign(x.size() / 8 + 1, 0b11101101);
+  all.add_lists("x", offsets, x);
+  all.add_lists({.name = "y", .kind = ValueKind::integer, .storage = Storage::int64}, offsets,
+                {.values = y.data(), .validity = gaps.data()}, std::ssize(y), gaps.data());
+  all.add_lists({.name = "z", .kind = ValueKind::boolean, .storage = Storage::bit}, offsets, {.values = gaps.data()},
+                std::ssize(y));
   return all;
 }
 
@@ -98,7 +119,7 @@ Tokens split(std::string_view list) {
 
 /// Returns text that is plausible in place of `token`, or anything.
 std::string word_like(const std::string& token, std::mt19937& random) {
-  static const Tokens kColumns = split("a~c~d~e~f~g~h~i~j~k~l~m~n~o~p~q~r~s~t~u~w");
+  static const Tokens kColumns = split("a~c~d~e~f~g~h~i~j~k~l~m~n~o~p~q~r~s~t~u~w~x~y~z");
   static const Tokens kNumbers = split(
       "0~1~2~3~4~9~100~0.01~.5~1e6~1e-40~1e400~9223372036854775807~9223372036854775808~4294967296~1.5~'it''s'~''~"
       "99999999999999999999999999999999999999~date '1998-12-01'~interval '90' day~interval '1 mon'~NULL~TRUE");
@@ -106,7 +127,9 @@ std::string word_like(const std::string& token, std::mt19937& random) {
   static const Tokens kWords = split(
       "SELECT~FROM t~WHERE~GROUP BY~ORDER BY~LIMIT~NOT~BETWEEN~IN (1, 2)~IS NULL~CASE "
       "WHEN~THEN~ELSE~END~SUM(~COUNT(*)~MIN(~"
-      "MAX(~AVG(~AS~DESC~NULLS FIRST~DISTINCT~HAVING~OFFSET~LIKE~UNION~WITH~FILTER~OVER~E'\\'~\"a\"~ü~日");
+      "MAX(~AVG(~len(~list_sum(~list_max(~list_first(~list_filter(~list_transform(~, e -> e > ~, lambda v, i: v * "
+      "~[1]~[-~"
+      "list_contains(~AS~DESC~NULLS FIRST~DISTINCT~HAVING~OFFSET~LIKE~UNION~WITH~FILTER~OVER~E'\\'~\"a\"~ü~日");
   const char first = token.empty() ? ' ' : token[0];
   const bool is_column = is_letter(first) && (token.size() == 1 || token[1] == ' ');
   const Tokens* lists[] = {&kColumns, &kNumbers, &kSigns, &kWords};

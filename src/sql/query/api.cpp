@@ -16,6 +16,7 @@
 #include "sql/query/carry.hpp"
 #include "sql/query/execute.hpp"
 #include "sql/query/group_merge.hpp"
+#include "sql/query/list_table.hpp"
 #include "sql/query/names.hpp"
 #include "sql/query/sql.hpp"
 #include "system/memory.hpp"
@@ -149,6 +150,10 @@ void require_device_bytes(std::int64_t bytes) {
 /// Throws if the table's columns differ from those of the table that the query was made for.
 void Query::require_fields(const Table& table) const {
   const auto same = [](const Field& a, const Field& b) {
+    if ((a.element == nullptr) != (b.element == nullptr)) return false;
+    if (a.element != nullptr && (a.element->kind != b.element->kind || a.element->storage != b.element->storage)) {
+      return false;
+    }
     return a.name == b.name && a.kind == b.kind && a.storage == b.storage && a.scale == b.scale &&
            (a.is_untyped || !b.is_untyped);  // a column without values is not read
   };
@@ -164,12 +169,15 @@ query::Folded Query::folded(const Policy& policy, const Table& table, const Quer
                             [[maybe_unused]] std::int64_t device_bytes, std::unique_ptr<query::Totals> totals) const {
   query::require_rung(policy.rung, query::backend_of(policy));
   require_fields(table);
-  return query::in_rows_of(table, plan_->sql, [&] {
+  const auto execute = [&](const Table& source) {
     if constexpr (query::backend_of(Policy{}) == Backend::cuda) {
-      return query::execute(*plan_, table, policy, device_bytes, progress, std::move(totals));
+      return query::execute(*plan_, source, policy, device_bytes, progress, std::move(totals));
     } else {
-      return query::execute(*plan_, table, policy, progress, std::move(totals));
+      return query::execute(*plan_, source, policy, progress, std::move(totals));
     }
+  };
+  return query::in_rows_of(table, plan_->sql, [&] {
+    return plan_->lists ? execute(query::ListTable(table, *plan_->lists)) : execute(table);
   });
 }
 

@@ -6,137 +6,44 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <map>
+#include <iterator>
+#include <memory>
 #include <optional>
-#include <set>
-#include <unordered_map>
+#include <string_view>
 #include <utility>
 
-#include "sql/expression/builder.hpp"
 #include "sql/expression/date.hpp"
 #include "sql/expression/functions.hpp"
 #include "sql/expression/rules.hpp"
-#include "sql/query/column_names.hpp"
+#include "sql/query/binder.hpp"
 #include "sql/query/constants.hpp"
-#include "sql/query/names.hpp"
+#include "sql/query/list_table.hpp"
 #include "sql/query/refusals.hpp"
-#include "sql/query/tree.hpp"
 
 namespace upsweep::query {
 namespace {
 
-constexpr int kDeepest = 500;                // nesting depth of operators
 constexpr int kMostNodes = 20'000;           // different expressions of a query: each has buffers on every thread
 constexpr std::size_t kMostListed = 10'000;  // expressions after SELECT, GROUP BY, ORDER BY
 
 constexpr ValueType kCount{ValueKind::integer};
 constexpr std::string_view kAggregates[] = {"sum", "count", "min", "max", "avg"};
 
+/// Returns the list function that computes of a list what an aggregate computes of rows.
+std::string name_of_list_function(const std::string& aggregate) { return "list_" + aggregate; }
+
+/// Returns whether brackets follow an expression: x[1].
+bool is_subscript(const Json& indirection) {
+  const Json& all = indirection.at("indirection");
+  return all.size() == 1 && all.at(0).contains("A_Indices");
+}
+
+}  // namespace
+
 bool is_aggregate(const Json& call) {
   const std::string name = function_name(call);
   return std::find(std::begin(kAggregates), std::end(kAggregates), name) != std::end(kAggregates);
 }
-
-/// The contents of subtrees. Each subtree is searched only once.
-class Contents {
- public:
-  bool has_aggregate(const Json& node) { return of(node).aggregate; }
-  bool has_column(const Json& node) { return of(node).column; }
-
- private:
-  struct Content {
-    bool aggregate = false;
-    bool column = false;
-  };
-
-  Content of(const Json& node) {
-    if (!node.is_structured()) return {};
-    if (const auto known = known_.find(&node); known != known_.end()) return known->second;
-    Content content;
-    if (node.is_object()) {
-      content.aggregate = node.contains("FuncCall") && is_aggregate(node.at("FuncCall"));
-      content.column = node.contains("ColumnRef");
-    }
-    for (const Json& child : node) {
-      const Content below = of(child);
-      content = {content.aggregate || below.aggregate, content.column || below.column};
-    }
-    known_.emplace(&node, content);
-    return content;
-  }
-
-  std::unordered_map<const Json*, Content> known_;
-};
-
-class Binder {
- public:
-  Binder(const std::string& sql, const Syntax& syntax, const std::string& table, const std::vector<Field>& fields)
-      : sql_(sql), syntax_(syntax), fields_(fields), names_(sql, syntax, table, fields), rows_(sql), outputs_(sql) {
-    plan_.sql = sql;
-    plan_.table = table;
-  }
-
-  QueryPlan run();
-
- private:
-  /// The level of an expression: over the table's rows, or over keys and aggregates.
-  enum class Level : std::uint8_t { rows, outputs };
-
-  /// Names of selected columns that a clause has looked up: the first column with the name, and the number of such
-  /// columns.
-  using SeenNames = std::set<std::pair<std::size_t, std::size_t>>;
-
-  [[noreturn]] void refuse(int location, const std::string& what, Code code = Code::unsupported_sql) const {
-    expression::refuse(sql_, location, code, what);
-  }
-  Builder& builder(Level level) { return level == Level::rows ? rows_ : outputs_; }
-
-  void bind_filters(const Node& condition);
-  void bind_keys(const Json& select);
-  void bind_outputs(const Json& select);
-  void bind_order(const Json& select);
-  void bind_limit(const Json& select);
-  void require_few(const Json& list, const char* clause) const;
-
-  Node bind(const Json& node, Level level, int depth);
-  Node bind_new(const Json& node, Level level, int depth);
-  Node bind_column(const Json& body, int location);
-  Node bind_in(const Json& body, Level level, int location, int depth);
-  Node bind_operator(const Json& body, Level level, int location, int depth);
-  Node bind_between(const Json& body, const std::string& kind, Level level, int location, int depth);
-  Node bind_logic(const Json& body, Level level, int location, int depth);
-  Node bind_case(const Json& body, Level level, int location, int depth);
-  Node bind_function(const Json& body, Level level, int location, int depth);
-  Node bind_aggregate(const Json& body, int location, int depth);
-  std::optional<Node> bind_date_arithmetic(const Json& body, const std::string& symbol, Level level, int location,
-                                           int depth);
-  void require_order_of_letters(const Node& node, Level level, int location) const;
-  int aggregate(Fold fold, const Node& input, ValueType type);
-  std::optional<Node> key_for(const Json& node, int location, int depth);
-  std::optional<std::size_t> selected_by_number(const Json& node, std::ptrdiff_t count, int location) const;
-  template <class ValueOf>
-  std::optional<std::size_t> selected_by_name(const Name& name, int location, const ValueOf& value_of,
-                                              SeenNames& one_value) const;
-  std::optional<std::size_t> selected_by_value(const Json& node, int location);
-  /// Returns a key or aggregate as answer.cpp passes it to the outputs: integers have 128 bits.
-  Node output(int index, ValueType type, int location) {
-    return outputs_.column(index, type, type.kind == ValueKind::integer, location);
-  }
-
-  const std::string& sql_;
-  const Syntax& syntax_;
-  const std::vector<Field>& fields_;
-  ColumnNames names_;
-  Builder rows_;
-  Builder outputs_;
-  QueryPlan plan_;
-  std::map<int, int> used_;  // table column -> the plan's column
-  // Expressions of the tree that are bound over rows, and those that are keys. Each expression of the answer and its
-  // subexpressions are looked up among the keys. Without these maps, subexpressions would be bound again at each level.
-  std::unordered_map<const Json*, Node> bound_;
-  std::unordered_map<const Expression*, int> keys_;
-  Contents contents_;
-};
 
 // ------------------------------------------------------------------------------------------------------------- clauses
 
@@ -207,7 +114,7 @@ void Binder::bind_outputs(const Json& select) {
     if (!node.is_object() || !node.contains("FuncCall")) return false;
     const Json& call = node.at("FuncCall");
     const std::string name = function_name(call);
-    if (!is_aggregate(call) && expression::function_named(name) < 0) {
+    if (!is_aggregate(call) && expression::function_named(name) < 0 && list_function_named(name) == nullptr) {
       refuse_function(sql_, name, location_of(call, 0));
     }
     return false;
@@ -299,6 +206,13 @@ QueryPlan Binder::run() {
   bind_outputs(select);
   bind_order(select);
   bind_limit(select);
+  if (!computed_.empty()) {
+    LoweredPlan with_nulls = lowering_.compile(computed_);
+    ListLowering without_nulls(program_, false, lowering_.inputs());
+    LoweredPlan lowered = without_nulls.compile(computed_);
+    plan_.lists = std::make_shared<const ListColumnsOfQuery>(
+        ListColumnsOfQuery{std::move(with_nulls), std::move(lowered), lowering_.inputs(), computed_fields_});
+  }
   plan_.nodes = rows_.nodes();
   plan_.output_nodes = outputs_.nodes();
   return std::move(plan_);
@@ -319,11 +233,15 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
   if (level == Level::outputs && !contents_.has_aggregate(node)) {
     if (const auto key = key_for(node, location, depth)) return *key;
   }
-  if (rows_.nodes() + outputs_.nodes() > kMostNodes)
+  if (rows_.nodes() + outputs_.nodes() + elements_.nodes() > kMostNodes)
     refuse(location, fmt::format("the query has more than {} different expressions; use IN for long lists of values",
                                  kMostNodes));
   if (const auto constant = constant_of(sql_, node)) return builder(level).make(*constant);
   if (tag == "ColumnRef" && level == Level::rows) return bind_column(body, location);
+  if (tag == "ColumnRef" && level == Level::elements) {
+    if (const auto parameter = bind_parameter(node, location)) return *parameter;
+    return bind_column_in_list_function(body, location);
+  }
   if (tag == "ColumnRef") {
     refuse(location,
            fmt::format("column '{}' must appear in GROUP BY or inside an aggregate function",
@@ -340,11 +258,21 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
     const Node test = builder(level).is_null(bind(body.at("arg"), level, depth + 1), location);
     return body.value("nulltesttype", "") == "IS_NULL" ? test : builder(level).invert(test, location);
   }
-  if (tag == "FuncCall" && !is_aggregate(body)) return bind_function(body, level, location, depth);
+  if (tag == "A_Indirection" && is_subscript(body)) return bind_element(body, level, location, depth);
+  if (tag == "FuncCall" && !is_aggregate(body)) {
+    const ListFunctionNames* const of_lists = list_function_named(function_name(body));
+    return of_lists != nullptr ? bind_list_function(*of_lists, body, level, location, depth)
+                               : bind_function(body, level, location, depth);
+  }
   if (tag == "FuncCall" && level == Level::outputs) return bind_aggregate(body, location, depth);
   if (tag == "FuncCall") {
-    refuse(location, fmt::format("{}() is an aggregate: it cannot be inside another aggregate, in WHERE or in GROUP BY",
-                                 function_name(body)));
+    refuse(location, level == Level::elements
+                         ? fmt::format("{0}() is an aggregate of rows: it cannot be inside a list function; for the "
+                                       "elements of a list write {1}()",
+                                       function_name(body), name_of_list_function(function_name(body)))
+                         : fmt::format("{}() is an aggregate: it cannot be inside another aggregate, in WHERE or in "
+                                       "GROUP BY",
+                                       function_name(body)));
   }
   refuse_expression(sql_, tag, location);
 }
@@ -358,9 +286,17 @@ std::optional<Node> Binder::key_for(const Json& node, int location, int depth) {
   return output(found->second, value->type, location);
 }
 
-Node Binder::bind_column(const Json& body, int location) {
-  const std::size_t place = names_.column_of(body, location);
+/// Returns the column that a name means, and sets its place in the table. Throws if its type is not supported.
+const Field& Binder::column_of_rows(const Json& body, int location, std::size_t& place) const {
+  place = names_.column_of(body, location);
   const Field& field = fields_[place];
+  if (field.element) {
+    refuse(location,
+           fmt::format("column '{0}' contains lists: a query computes numbers from them, such as len({0}), "
+                       "list_sum({0}) or {0}[1]",
+                       field.name),
+           Code::unsupported_type);
+  }
   if (!field.unsupported.empty()) {
     refuse(location,
            fmt::format("column '{}' has unsupported type {}; convert it to numbers, dates or text, or "
@@ -368,6 +304,12 @@ Node Binder::bind_column(const Json& body, int location) {
                        field.name, field.unsupported),
            Code::unsupported_type);
   }
+  return field;
+}
+
+Node Binder::bind_column(const Json& body, int location) {
+  std::size_t place = 0;
+  const Field& field = column_of_rows(body, location, place);
   if (field.is_untyped) return rows_.null(location);  // adopts any required type
   const int index = static_cast<int>(place);
   const auto [used, is_new] = used_.emplace(index, static_cast<int>(plan_.columns.size()));
@@ -568,8 +510,6 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   if (name == "sum") return output(sum, input->type, location);
   return output(sum + 1, {ValueKind::real}, location);
 }
-
-}  // namespace
 
 std::string table_name(const std::string& sql, const Syntax& syntax) {
   return range_of(sql, syntax.select).value("relname", "");

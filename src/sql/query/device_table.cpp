@@ -61,7 +61,12 @@ DeviceTable::DeviceTable(const gpu::Policy& policy, const Table& source, const s
         std::any_of(fields.begin(), fields.end(), [&](const Field& field) { return field.name == name; });
     if (!known) throw Error(Code::unknown_column, fmt::format("no column is called '{}'", name));
   }
-  for (const int column : columns) state_->fields.push_back(fields[static_cast<std::size_t>(column)]);
+  for (const int column : columns) {
+    const Field& field = state_->fields.emplace_back(fields[static_cast<std::size_t>(column)]);
+    if (field.element == nullptr) continue;
+    throw Error(Code::unsupported_type,
+                fmt::format("column '{}' has unsupported type {}; omit it", field.name, field.unsupported));
+  }
 
   try {
     state_->fill(source, columns);

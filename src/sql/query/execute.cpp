@@ -248,7 +248,7 @@ class Executor {
       ChunkPlace place{helps ? next_to_read(number) : number, 0};
       try {
         TableRowGroup& row_group = row_groups_[static_cast<std::size_t>(place.row_group)];
-        const std::vector<Batch> batches = read(row_group, place);
+        std::vector<Batch> batches = read(row_group, place);
         if (batches.empty() && place.row_group != number) {
           helps = false;  // other threads process its last chunks
           continue;
@@ -256,7 +256,10 @@ class Executor {
         helps = true;
         if (batches.empty() || is_too_late(place)) return;
         std::int64_t rows = 0;
-        for (const Batch& batch : batches) rows += batch.rows;
+        for (Batch& batch : batches) {
+          if (batch.complete) batch.complete(batch);
+          rows += batch.rows;
+        }
         fold(batches, place, folder_of(row_group), held);
         count_rows(rows);
         totals_.merge_some(&are_all_read_);

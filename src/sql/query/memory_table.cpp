@@ -81,10 +81,9 @@ class Reader final : public BatchReader {
     batch.first_row = at_;
     batch.columns.clear();
     for (const int which : wanted_) {
-      ColumnData column = columns_[static_cast<std::size_t>(which)];
-      const int width = width_of(fields_[static_cast<std::size_t>(which)].storage);
-      column.offset += at_;
-      if (width >= 8) column.values = static_cast<const std::byte*>(column.values) + at_ * (width / 8);
+      const Field& field = fields_[static_cast<std::size_t>(which)];
+      ColumnData column = from(columns_[static_cast<std::size_t>(which)], field, at_);
+      if (column.lists) column.lists = lists_from(*column.lists, *field.element, batch.rows);
       batch.columns.push_back(std::move(column));
     }
     at_ += batch.rows;
@@ -92,6 +91,31 @@ class Reader final : public BatchReader {
   }
 
  private:
+  /// Returns a column without its first elements.
+  static ColumnData from(ColumnData column, const Field& field, std::int64_t first) {
+    const int width = width_of(field.storage);
+    column.offset += first;
+    if (width >= 8 && column.values != nullptr) {
+      column.values = static_cast<const std::byte*>(column.values) + first * (width / 8);
+    }
+    return column;
+  }
+
+  /// Returns the lists of the next rows.
+  [[nodiscard]] std::shared_ptr<const ColumnLists> lists_from(const ColumnLists& all, const Field& element,
+                                                              std::int64_t rows) const {
+    struct Made {
+      std::vector<std::int64_t> offsets;
+      ColumnLists lists;
+    };
+    const auto made = std::make_shared<Made>();
+    const std::int64_t first = all.offsets[at_];
+    made->offsets.assign(all.offsets + at_, all.offsets + at_ + rows + 1);
+    for (std::int64_t& offset : made->offsets) offset -= first;
+    made->lists = {.offsets = made->offsets.data(), .elements = from(all.elements, element, first)};
+    return {made, &made->lists};
+  }
+
   const std::vector<Field>& fields_;
   const std::vector<ColumnData>& columns_;
   std::vector<int> wanted_;
@@ -146,6 +170,43 @@ MemoryTable& MemoryTable::add_text(std::string name, std::span<const std::int32_
                                    std::vector<std::string> dictionary) {
   return add(Field{.name = std::move(name), .kind = ValueKind::text, .storage = Storage::int32}, indices.data(),
              std::ssize(indices), nullptr, expression::dictionary_of(std::move(dictionary)));
+}
+
+MemoryTable& MemoryTable::add_lists(Field element, std::span<const std::int64_t> offsets, ColumnData elements,
+                                    std::int64_t length, const std::uint8_t* validity) {
+  const bool is_read =
+      element.kind == ValueKind::integer || element.kind == ValueKind::real || element.kind == ValueKind::boolean;
+  if (!is_read || !suits(element.kind, element.storage)) {
+    throw Error(
+        Code::unsupported_type,
+        element.name + ": lists must have elements of kind integer, real or boolean, in a storage of that kind");
+  }
+  const std::int64_t rows = std::ssize(offsets) - 1;
+  if (rows < 0 || length < 0 || (elements.values == nullptr && length > 0)) {
+    throw Error(Code::invalid_argument,
+                element.name + ": lists need offsets, one more than there are rows, and elements");
+  }
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t begin = offsets[static_cast<std::size_t>(row)];
+    const std::int64_t end = offsets[static_cast<std::size_t>(row) + 1];
+    if (0 <= begin && begin <= end && end <= length) continue;
+    throw Error(Code::invalid_argument,
+                element.name + ": the list in row " + std::to_string(row) + " is elements " + std::to_string(begin) +
+                    " to " + std::to_string(end) + ", outside its " + std::to_string(length) + " elements",
+                row);
+  }
+  if (!state_->fields.empty() && rows != state_->rows) {
+    throw Error(Code::unequal_lengths, element.name + " has " + std::to_string(rows) + " rows, the columns before it " +
+                                           std::to_string(state_->rows));
+  }
+  state_->rows = rows;
+  Field field{.name = element.name, .unsupported = "list of " + std::string(name(element.kind))};
+  field.element = std::make_shared<const Field>(std::move(element));
+  state_->fields.push_back(std::move(field));
+  auto lists =
+      std::make_shared<const ColumnLists>(ColumnLists{.offsets = offsets.data(), .elements = std::move(elements)});
+  state_->columns.push_back({.validity = validity, .lists = std::move(lists)});
+  return *this;
 }
 
 const std::vector<Field>& MemoryTable::fields() const { return state_->fields; }

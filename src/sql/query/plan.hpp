@@ -51,6 +51,7 @@ struct OrderTerm {
 };
 
 class GpuKernels;
+struct ListColumnsOfQuery;
 
 /// The kernels that have been created for a plan. A copy of the plan may be changed, so it begins without kernels.
 class KernelStore {
@@ -85,6 +86,8 @@ struct QueryPlan {
   std::string sql;       ///< for messages
   std::string table;     ///< name of the table in messages
   bool grouped = false;  ///< GROUP BY: no rows, no groups; otherwise there is always one group
+  /// The list functions; null without any. The columns that they compute follow those of the table.
+  std::shared_ptr<const ListColumnsOfQuery> lists = {};
   KernelStore kernels = {};
 };
 

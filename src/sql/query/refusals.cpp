@@ -11,6 +11,7 @@
 #include "sql/expression/caret.hpp"
 #include "sql/expression/functions.hpp"
 #include "sql/query/lexer.hpp"
+#include "sql/query/list_program.hpp"
 #include "sql/query/names.hpp"
 
 namespace upsweep::query {
@@ -166,7 +167,9 @@ void refuse_function(const std::string& sql, const std::string& name, int locati
   if (kWindows.find(fmt::format(" {} ", name)) != std::string_view::npos) {
     refuse_syntax(sql, location, fmt::format("window functions ({}) are not supported: {}", name, kInsteadOfWindows));
   }
-  const std::string_view instead = instead_of(name, kInstead);
+  std::string_view instead = instead_of(name, kInstead);
+  const std::string lists = fmt::format("the functions of lists are {}", names_of_list_functions());
+  if (name.starts_with("list_") || name.starts_with("array_")) instead = lists;
   std::string all = "the aggregate functions are SUM, COUNT, MIN, MAX and AVG, the other functions ";
   for (const expression::Function& function : expression::functions()) {
     const bool is_first = &function == &expression::functions().front();
@@ -202,7 +205,8 @@ void refuse_operator(const std::string& sql, std::string_view kind, std::string_
       {"&&", "write AND"},
       {"!", "write NOT"},
       {"~ ~* !~ !~*", "patterns are not supported: IN finds whole strings"},
-      {"-> ->> #> #>>", "text is not parsed as JSON"}};
+      {"->", "only list_filter() and list_transform() take a lambda, as their second argument"},
+      {"->> #> #>>", "text is not parsed as JSON"}};
   refuse_syntax(sql, location,
                 with(fmt::format("the operator {} is not supported", symbol), instead_of(symbol, kSymbols)));
 }
@@ -233,7 +237,9 @@ void refuse_expression(const std::string& sql, std::string_view tag, int locatio
       {"RowExpr", "rows of several values are not supported: compare each value, with AND"},
       {"CollateClause", "COLLATE is not supported: text is ordered by its bytes"},
       {"A_ArrayExpr", "ARRAY is not supported: write IN (…)"},
-      {"A_Indirection", "fields and elements of a column are not supported: convert them to separate columns"},
+      {"A_Indirection", "fields of a column are not supported: convert them to separate columns"},
+      {"NamedArgExpr",
+       "a lambda or a named argument is not supported here: only list_filter() and list_transform() take a lambda"},
       {"GroupingFunc", "GROUPING is not supported: run a query for each grouping"}};
   const std::string_view what = instead_of(tag, kRefused);
   refuse_syntax(sql, location, what.empty() ? "this expression is not supported" : std::string(what));

@@ -62,6 +62,7 @@ class PlacedReader final : public BatchReader {
       : some_(std::move(some)), places_(std::move(places)), columns_(columns) {}
   bool next(Batch& batch) override {
     if (!some_->next(batch)) return false;
+    if (batch.complete) std::exchange(batch.complete, nullptr)(batch);  // before its columns move
     std::vector<ColumnData> all(columns_);
     for (std::size_t i = 0; i < places_.size(); ++i) {
       all[static_cast<std::size_t>(places_[i])] = std::move(batch.columns[i]);

@@ -20,6 +20,7 @@
 
 #include "core/ascii.hpp"
 #include "core/utf8.hpp"
+#include "sql/query/list_program.hpp"
 #include "sql/query/names.hpp"
 #include "sql/query/refusals.hpp"
 #include "sql/query/tree.hpp"
@@ -65,6 +66,7 @@ class Rewriter {
       require_short_operator(i);
       shorten(tokens_[i]);
       if (is_file(i)) replace_path(i, syntax);
+      replace_lambda(i, syntax);
       follow(i);
       // interval '90' day (3): removes the digits of the unit, which the standard allows and which have no effect.
       if (is_word(i, "interval") && is(i + 1, Token::string) && is(i + 2, Token::word) && is_symbol(i + 3, '(') &&
@@ -115,6 +117,9 @@ class Rewriter {
              first > 0 && is_from(first - 1)
                  ? fmt::format("write a file name in single quotes, not in backticks: FROM '{}'", name)
                  : fmt::format("write a name in double quotes, not in backticks: \"{}\"", name));
+    }
+    if (place >= 1 && is_symbol(place, '[') && is_symbol(place - 1, ')')) {
+      refuse(sql_, location, Code::bad_sql, "write a function in parentheses before [ ]: (f(x))[1]");
     }
     refuse_name(place);
     for (std::size_t i = 0; i + 2 < place && place < tokens_.size(); ++i) {
@@ -210,6 +215,7 @@ class Rewriter {
   struct Level {
     bool is_query = true;
     bool in_from = false;
+    bool takes_lambda = false;  ///< the arguments of a function such as list_filter
   };
 
   [[nodiscard]] bool is(std::size_t i, Token::Kind kind) const { return i < tokens_.size() && tokens_[i].kind == kind; }
@@ -243,7 +249,11 @@ class Rewriter {
                                               "offset", "fetch", "for",    "union",  "intersect", "except"};
     if (is_symbol(i, '(')) {
       const bool is_query = is_word(i + 1, "select") || is_word(i + 1, "with");
-      if (begun_) levels_.push_back({is_query, !is_query && levels_.back().in_from});  // or they enclose the query
+      const ListFunctionNames* const function =
+          is(i - 1, Token::word) ? list_function_named(lower_case(text_of(tokens_[i - 1]))) : nullptr;
+      const bool takes_lambda = function != nullptr && is_list(function->function);
+      // or they enclose the query
+      if (begun_) levels_.push_back({is_query, !is_query && levels_.back().in_from, takes_lambda});
       return;
     }
     begun_ = true;
@@ -254,6 +264,39 @@ class Rewriter {
     } else if (std::any_of(std::begin(kEndsFrom), std::end(kEndsFrom), [&](auto word) { return is_word(i, word); })) {
       levels_.back().in_from = false;
     }
+  }
+  /// Reads names that are separated by commas, from token `i` on. Returns them, and the token after them.
+  [[nodiscard]] std::pair<std::vector<Name>, std::size_t> names_from(std::size_t i) const {
+    std::vector<Name> names;
+    for (;; ++i) {
+      if (!is(i, Token::word) && !is(i, Token::quoted)) return {{}, i};
+      const bool is_quoted = tokens_[i].kind == Token::quoted;
+      names.push_back({is_quoted ? unquoted(sql_, tokens_[i]) : std::string(text_of(tokens_[i])), is_quoted});
+      if (!is_symbol(++i, ',')) return {std::move(names), i};
+    }
+  }
+  /// Replaces the head of a lambda, which PostgreSQL lacks, by that of a named argument: `x -> x > 20` and
+  /// `lambda x: x > 20` become `_=> x > 20`. Both bodies extend to the end of the argument.
+  void replace_lambda(std::size_t i, Syntax& syntax) {
+    if (!levels_.back().takes_lambda || i == 0 || !is_symbol(i - 1, ',')) return;
+    const bool is_keyword = is_word(i, "lambda") && (is(i + 1, Token::word) || is(i + 1, Token::quoted));
+    const bool has_parentheses = is_symbol(i, '(');
+    auto [names, end] = names_from(is_keyword || has_parentheses ? i + 1 : i);
+    if (names.empty()) return;
+    if (has_parentheses && !is_symbol(end++, ')')) return;
+    if (!is_keyword &&
+        !(is_symbol(end, '-') && is_symbol(end + 1, '>') && tokens_[end].end == tokens_[end + 1].begin)) {
+      return;
+    }
+    if (is_keyword && !is_symbol(end, ':')) return;
+    const std::size_t begin = tokens_[i].begin;
+    for (std::size_t token = i; token < end; ++token) {
+      if (tokens_[token].end - tokens_[token].begin <= kLongestName) continue;
+      refuse(sql_, static_cast<int>(tokens_[token].begin), Code::bad_sql,
+             fmt::format("the name of a parameter must have at most {} characters", kLongestName));
+    }
+    replace(begin, tokens_[is_keyword ? end : end + 1].end, "_=>");
+    syntax.lambdas.emplace(static_cast<int>(begin), std::move(names));
   }
   /// Replaces bytes by a text that is not longer, padded with blanks.
   void replace(std::size_t begin, std::size_t end, const std::string& text) {

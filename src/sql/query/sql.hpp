@@ -2,12 +2,15 @@
 // sql/query/sql.hpp: converts a query's text to PostgreSQL's parse tree; errors show a caret under their position.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "sql/expression/caret.hpp"
 #include "sql/query/lexer.hpp"
+#include "sql/query/names.hpp"
 
 namespace upsweep::query {
 
@@ -22,6 +25,8 @@ struct Syntax {
     std::set<std::string> exact;
     std::set<std::string> lower_case;
   } columns;
+  /// The parameters of lambdas, by the byte where a lambda begins, which is the location of its NamedArgExpr.
+  std::map<int, std::vector<Name>> lambdas;
 };
 
 /// Parses a query. Throws Error bad_sql, unsupported_sql.

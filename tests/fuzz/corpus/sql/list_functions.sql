@@ -1,0 +1,1 @@
+SELECT k, SUM(list_sum(list_filter(x, e -> e > 1 AND e < k))), MAX(y[1]), COUNT((list_transform(list_filter(y, lambda e, i: i > 1), v -> v * 2 / e))[1]), SUM(len(z)) FROM t WHERE len(x) >= 2 AND list_contains(y, a) OR list_bool_or(z) GROUP BY k, len(x)
