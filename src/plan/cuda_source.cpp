@@ -21,7 +21,7 @@ namespace {
 
 using Text = std::string;
 
-// The code of a plan is written once. What it says is easier to read in one expression.
+// The code of a plan is written once, so temporary strings do not matter.
 // NOLINTBEGIN(performance-inefficient-string-concatenation)
 
 Text str(std::int64_t x) { return std::to_string(x); }
