@@ -16,7 +16,12 @@ contents = ak.contents
 
 
 class Traced(TypeTracerArray):
-    """Numbers of a type tracer, and the expression that makes them: (ufunc or name, operands), or the number of an operand."""
+    """Numbers of a type tracer, and the expression that makes them: (ufunc or name, operands), or the number of an operand.
+
+    Methods of the type tracer, such as `astype`, return numbers without an expression.
+    """
+
+    expression: Any = None
 
     @classmethod
     def of(cls, array: TypeTracerArray, expression: Any) -> Traced:
@@ -32,9 +37,31 @@ class Traced(TypeTracerArray):
 
 
 def _noted(made: Any, function: Any, inputs: tuple) -> Any:
-    if all(isinstance(x, Traced | bool | int | float | np.number | type(None)) for x in inputs):
+    if all(_is_noted(x) if isinstance(x, TypeTracerArray) else isinstance(x, _NUMBERS) for x in inputs):
         return Traced.of(made, (function, tuple(x.expression if isinstance(x, Traced) else _Number(x) for x in inputs)))
     return made
+
+
+_NUMBERS = (bool, int, float, np.number, type(None))
+
+
+def _is_noted(x: Any) -> bool:
+    return isinstance(x, Traced) and x.expression is not None
+
+
+def _plain(x: Any) -> Any:
+    """A layout whose numbers note nothing, since other callbacks may get it."""
+    if not isinstance(x, contents.Content):
+        return x
+
+    def action(layout: Any, **_kwargs: Any) -> Any:
+        if not (layout.is_numpy and isinstance(layout._data, Traced)):
+            return None
+        data = layout._data
+        plain = TypeTracerArray._new(data._dtype, data._shape, data._form_key, data._report)
+        return contents.NumpyArray(plain, parameters=layout._parameters)
+
+    return ak._do.recursively_apply(x, action)
 
 
 class _Number:
@@ -62,11 +89,11 @@ class Callback:
         traced = tuple(contents.NumpyArray(Traced.of(x._data, i), parameters=x._parameters) for i, x in enumerate(many))
         made = self.function(traced if isinstance(layouts, tuple) else traced[0], **kwargs)
         results = made if isinstance(made, tuple) else (made,)
-        if self.calls == 1 and all(type(x) is contents.NumpyArray and isinstance(x._data, Traced) for x in results):
+        if self.calls == 1 and all(type(x) is contents.NumpyArray and _is_noted(x._data) for x in results):
             self.expressions = [x._data.expression for x in results]
         else:
             self.expressions = None
-        return made
+        return tuple(map(_plain, made)) if isinstance(made, tuple) else _plain(made)
 
 
 class Library:

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_fuse_vector.py: analyses with the records of vector (scikit-hep) are fused, and return what Awkward returns.
+import numpy as np
+import pytest
+
+ak = pytest.importorskip("awkward")
+vector = pytest.importorskip("vector")
+
+from test_fuse import adl, differences, stages_of
+from upsweep.awkward import _fuse
+
+vector.register_awkward()
+
+
+@pytest.fixture(autouse=True)
+def without_warnings():
+    with np.errstate(all="ignore"):
+        yield
+
+
+def events_of(count, first=0):
+    """Muons and jets as records that vector has methods for."""
+    made = adl.made_events(first + count)
+    return {
+        name: ak.zip({field: made[name][first:][field] for field in fields}, with_name="Momentum4D")
+        for name, fields in {
+            "muons": ("pt", "eta", "phi", "mass", "charge"),
+            "jets": ("pt", "eta", "phi", "mass", "btag"),
+        }.items()
+    }
+
+
+def sums_of_three(events):
+    """The three jets of an event whose sum is closest to the top quark, as analyses of top quarks write it."""
+    jets = events["jets"][events["jets"].pt > 30]
+    trijet = ak.combinations(jets, 3, fields=["a", "b", "c"])
+    trijet["p4"] = trijet.a + trijet.b + trijet.c
+    trijet["tag"] = np.maximum(trijet.a.btag, np.maximum(trijet.b.btag, trijet.c.btag))
+    best = trijet[ak.argmax(trijet.p4.pt, axis=1, keepdims=True)]
+    return best.p4.mass, ak.firsts(best.tag), ak.sum(jets, axis=1).pt
+
+
+def nearest(events):
+    jets, muons = ak.unzip(ak.cartesian([events["jets"], events["muons"]], nested=True))
+    distance = jets.deltaR(muons)
+    closest = ak.firsts(muons[ak.argmin(distance, axis=2, keepdims=True)], axis=2)
+    return events["jets"][~ak.any(distance < 0.4, axis=2)].pt, closest.charge, closest.deltaphi(events["jets"])
+
+
+def boosts(events):
+    pairs = ak.combinations(events["muons"], 2, fields=["a", "b"])
+    both = pairs.a + pairs.b
+    at_rest = pairs.a.boostCM_of(both)
+    return (
+        np.cos(at_rest.theta),
+        pairs.b.boost(-both.to_beta3()).energy,
+        both.unit().px,
+        (both - pairs.a).eta,
+        (2 * both).mass,
+        (-both).rapidity,
+    )
+
+
+def transverse_mass(events):
+    muons, jets = events["muons"], events["jets"]
+    leading = ak.firsts(muons[ak.argsort(muons.pt, axis=1, ascending=False)])
+    missing = ak.zip({"px": -ak.sum(jets.px, axis=1), "py": -ak.sum(jets.py, axis=1)}, with_name="Momentum2D")
+    return np.sqrt(2 * leading.pt * missing.pt * (1 - np.cos(leading.deltaphi(missing)))), (leading + jets[:, :1]).px
+
+
+@pytest.mark.parametrize("analysis", [sums_of_three, nearest, boosts, transverse_mass])
+def test_analyses(analysis):
+    fused = _fuse.fuse(analysis, exact=True)
+    for count, first in [(300, 0), (70, 300), (0, 5), (1500, 7)]:
+        events = events_of(count, first)
+        expected, got = analysis(dict(events)), fused(dict(events))
+        assert not differences(expected, got)
+        assert fused.reason is None
+        for a, b in zip(expected, got):
+            assert type(a) is type(b)
+            values = [ak.to_numpy(ak.flatten(x, axis=None)) for x in (ak.fill_none(a, -1), ak.fill_none(b, -1))]
+            assert values[0].tobytes() == values[1].tobytes()
+    transformed = [node for stage in stages_of(fused) for node in stage.calls if node.function is ak.transform]
+    assert stages_of(fused)
+    assert not transformed
+
+
+def test_steps():
+    """A function that asks for data runs in steps. Its vectors are those of vector."""
+
+    def analysis(events):
+        muons = events["muons"]
+        pairs = ak.combinations(muons[muons.pt > 10], 2, fields=["a", "b"])
+        both = pairs.a + pairs.b
+        return len(muons), both.mass, pairs.a.boostCM_of(both).pt, float(ak.sum(both.pt))
+
+    fused = _fuse.fuse(analysis, exact=True)
+    for _ in range(3):
+        for count in (200, 90):
+            events = events_of(count)
+            assert not differences(analysis(events), fused(events))
+            assert fused.reason == "the length of an array"
