@@ -37,6 +37,12 @@ def session_of(fused, *args, **kwargs):
     return session
 
 
+def eager_calls(fused):
+    """The functions whose calls are not traced."""
+    nodes = [node for tree in fused._steps.trees.values() for node in tree.graph.nodes]
+    return [key[0] for node in nodes for key, made in node.edges.items() if made is steps.EAGER]
+
+
 def check(function, *calls, plans=True):
     """Compares a fused function with the function, for each tuple of arguments, three times."""
     fused = fuse(function)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_fuse_vector.py: analyses with the records of vector (scikit-hep) are fused, and return what Awkward returns.
+# tests/python/test_fuse_vector.py: analyses with vector's records are fused, and return what Awkward returns.
 import numpy as np
 import pytest
 
@@ -7,6 +7,7 @@ ak = pytest.importorskip("awkward")
 vector = pytest.importorskip("vector")
 
 from test_fuse import adl, differences, stages_of
+from test_fuse_steps import eager_calls, session_of
 from upsweep.awkward import _fuse
 
 vector.register_awkward()
@@ -100,3 +101,7 @@ def test_steps():
             events = events_of(count)
             assert not differences(analysis(events), fused(events))
             assert fused.reason == "the length of an array"
+    session = session_of(fused, events_of(200))
+    assert session.steps
+    assert session.by_awkward == 0
+    assert not eager_calls(fused)

@@ -15,6 +15,7 @@ numbers.py     NumPy's ufuncs
 histograms.py  histograms of boost-histogram and hist that the function fills
 layouts.py     Awkward's layouts → columns of a plan, and outputs of a plan → layouts
 arrays.py      what an array is while it is lowered
+attributes.py  the attributes of arrays (`attrs`), which results get from arguments
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from upsweep.awkward._signatures import AWKWARD
 TESTED = ak.__version__ == AWKWARD
 _CPU = ak.Array([0]).layout.backend
 if TESTED:
-    from upsweep.awkward._fuse import layouts, recorder, steps
+    from upsweep.awkward._fuse import attributes, layouts, recorder, steps
     from upsweep.awkward._fuse.guards import Guards
     from upsweep.awkward._fuse.matching import Found, matcher
     from upsweep.awkward._fuse.program import Program, Rerun
@@ -103,10 +104,12 @@ class Arguments:
                 if not backend.nplike.known_data:
                     raise _TypeTracer
                 raise _Refused(f"an array of the backend {backend.name}")
-            if x._attrs:
-                raise _Refused("an array with attributes")
+            if not attributes.supported(x):
+                raise _Refused("an array with named axes")
             key.append(kind)
             key.append(id(x._behavior) if x._behavior is not None else None)
+            if x._attrs:
+                key.append(attributes.key(x))
             self.values.append(x)
             self.buffers.add(x)
         elif kind in (int, float) or (isinstance(x, np.number) and not isinstance(x, np.complexfloating | np.timedelta64)):

@@ -22,7 +22,7 @@ from awkward._behavior import find_ufunc, get_array_class
 from awkward._connect.numpy import implemented as _of_numpy
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
-from upsweep.awkward._fuse import histograms
+from upsweep.awkward._fuse import attributes, histograms
 from upsweep.awkward._fuse.callbacks import LIBRARY, Callback
 from upsweep.awkward._fuse.guards import Guards
 
@@ -249,6 +249,8 @@ class Lazy(ak.Array):
         graph = self._fuse_node.graph
         if not isinstance(where, str) and not (isinstance(where, tuple) and all(isinstance(x, str) for x in where)):
             raise graph.fail("a field is set whose name is not a string")
+        if not attributes.alike(self, made):  # Awkward keeps those that the array has
+            raise graph.fail("a field is set to an array with other attributes")
         if self._fuse_place is not None:
             graph.assignments.append((self._fuse_place, where, _each(what, _node, graph)))
         self._layout, self._fuse_node = made._layout, made._fuse_node
@@ -481,8 +483,8 @@ class Recording:
 
 def array_input(graph: Graph, place: int, array: ak.Array) -> Lazy:
     """An argument, or a part of one, at `place`."""
-    meta = ak.Array(array._layout.to_typetracer(forget_length=True), behavior=array._behavior, attrs=array._attrs)
-    return Lazy(meta, Node(graph, "input", None, (place,), {}, meta, frozenset()), place)
+    meta = attributes.type_of(array)
+    return Lazy(meta, attributes.of_node(Node(graph, "input", None, (place,), {}, meta, frozenset())), place)
 
 
 def number_input(graph: Graph, place: Any, number: Any) -> Value:

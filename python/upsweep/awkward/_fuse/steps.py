@@ -42,12 +42,13 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
+from awkward._attrs import Attrs
 from awkward._behavior import get_array_class
 from awkward._connect.numpy import implemented as _of_numpy
 from awkward._errors import ErrorContext
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
-from upsweep.awkward._fuse import layouts
+from upsweep.awkward._fuse import attributes, layouts
 from upsweep.awkward._fuse.callbacks import LIBRARY
 from upsweep.awkward._fuse.program import Program, _may_raise, nodes_in, replaced
 from upsweep.awkward._fuse.purity import _mentions, _trusted, record_names
@@ -85,7 +86,7 @@ class Call(Node):
         self.cls, self.own = None, None
         if isinstance(meta, ak.Array):
             self.cls = pending_class(get_array_class(meta._layout, meta._behavior))
-            self.own = {"_behavior": meta._behavior, "_attrs": None}
+            self.own = {"_behavior": meta._behavior}
 
 
 class State:
@@ -270,12 +271,11 @@ class Session:
         node = self.edge(key, lambda: self._input(array))
         if node is EAGER:
             return array
-        self.there[node] = array
+        self.there[node] = _as_it_is(array)
         return self.pending(node, array) if node.cls is not None else array
 
     def _input(self, array: ak.Array) -> Call:
-        meta = ak.Array(array._layout.to_typetracer(forget_length=True), behavior=array._behavior)
-        return Call(self.tree.graph, "input", None, (), {}, meta)
+        return attributes.of_node(Call(self.tree.graph, "input", None, (), {}, attributes.type_of(array)))
 
     def captured(self, x: Any, copied: bool = True, shared: bool = False) -> Call | None:
         """The input for an array that is not pending. `shared`: whether the call's result may share its memory."""
@@ -297,12 +297,12 @@ class Session:
             if shared:
                 self.entered.append(self.ndarrays[id(original)])
             return node
-        if x._attrs or x._layout.backend is not _CPU:
+        if not attributes.supported(x) or x._layout.backend is not _CPU:
             return None
         key = key_of(x)
         original = x
         if copied:
-            x = ak.Array(copy.deepcopy(x._layout), behavior=x._behavior)
+            x = ak.Array(copy.deepcopy(x._layout), behavior=x._behavior, attrs=x._attrs)
         node = self.edge(key, lambda: self._input(x))
         if node is EAGER:
             return None
@@ -382,10 +382,10 @@ class Session:
         if isinstance(meta, tuple | list) and meta and all(isinstance(x, ak.Array) for x in meta):
             whole = Call(graph, kind, function, args, kwargs, None)
             whole.parts = type(meta)([Call(graph, "part", operator.getitem, (whole, i), {}, x) for i, x in enumerate(meta)])
-            return EAGER if any(x.cls is None for x in whole.parts) else whole
+            return whole if all(x.cls is not None and attributes.are_of_inputs(x.meta) for x in whole.parts) else EAGER
         if isinstance(meta, ak.Array):
             made = Call(graph, kind, function, args, kwargs, meta)
-            return EAGER if made.cls is None or meta._attrs else made
+            return made if made.cls is not None and attributes.are_of_inputs(meta) else EAGER
         if isinstance(meta, TypeTracerArray | MaybeNone | OneOf) and getattr(meta, "ndim", 0) == 0:
             return Call(graph, kind, function, args, kwargs, meta)
         return EAGER
@@ -657,7 +657,8 @@ def key_of(array: ak.Array) -> tuple:
     buffers = layouts.Buffers()
     buffers.add(array)
     behavior = array._behavior
-    return (type(array), None if behavior is None else id(behavior), _ids(behavior or {}), *map(_hashable, buffers.key))
+    kind = (type(array), None if behavior is None else id(behavior), _ids(behavior or {}), attributes.key(array))
+    return (*kind, *map(_hashable, buffers.key))
 
 
 def _ids(behavior: Any) -> tuple:
@@ -701,7 +702,7 @@ class Pending(ak.Array):
 
     @_layout.setter
     def _layout(self, layout: Any) -> None:
-        self._fuse_replace(ak.Array(layout, behavior=self._behavior))
+        self._fuse_replace(ak.Array(layout, behavior=self._behavior, attrs=self._attrs))
 
     @property
     def layout(self) -> Any:
@@ -771,6 +772,11 @@ class Pending(ak.Array):
         self._fuse_end()
         return self.attrs
 
+    @property
+    def _attrs(self) -> Any:
+        found = attributes.values(self._fuse_node.meta, self._fuse_session.there)
+        return None if found is None else Attrs(found)
+
     def _fuse_end(self) -> None:
         """Becomes an ordinary array, whose attributes the function sets. An argument shares them with the caller's array."""
         session, argument = self._fuse_session, self._fuse_argument
@@ -793,6 +799,13 @@ class Pending(ak.Array):
 
     def _fuse_set(self, made: Any, where: Any, what: Any) -> None:
         argument, session = self._fuse_argument, self._fuse_session
+        if isinstance(made, Pending) and not attributes.alike(self._fuse_node.meta, made._fuse_node.meta):
+            self._fuse_end()  # the array keeps its attributes
+            if what is MISSING:
+                del self[where]
+            else:
+                self[where] = what
+            return
         # Computed already, from ndarrays that may change.
         is_known = isinstance(made, Pending) and not session.at.complete
         if is_known:
@@ -856,6 +869,15 @@ def _is_mask(node: Call) -> bool:
     return layout is not None and layout.is_numpy and layout.purelist_depth == 1 and layout.dtype == np.bool_
 
 
+def _as_it_is(x: ak.Array) -> ak.Array:
+    """The array as it is now: its fields and attributes may be set later."""
+    made = object.__new__(type(x))
+    made.__dict__.update(x.__dict__)
+    if x._attrs:
+        made.__dict__["_attrs"] = Attrs(x._attrs)
+    return made
+
+
 def _become(x: ak.Array, value: ak.Array) -> None:
     """Makes a pending array an ordinary one."""
     space = x.__dict__
@@ -873,7 +895,9 @@ def pending_class(theirs: type) -> type | None:
     if theirs not in _classes:
         own = {"lib": LIBRARY} if theirs.__module__.startswith("vector.") and hasattr(theirs, "lib") else {}
         made = None
-        if not hasattr(theirs, "__awkward_validation__") and not any(map(_overrides, theirs.__mro__)):
+        validation = getattr(theirs, "__awkward_validation__", None)
+        # Libraries validate names and types of fields, which the type tracer has.
+        if (validation is None or _is_library(validation)) and not any(map(_overrides, theirs.__mro__)):
             made = type(theirs.__name__, (Pending, theirs), own)
         _classes.setdefault(theirs, made)
     return _classes[theirs]
@@ -881,7 +905,11 @@ def pending_class(theirs: type) -> type | None:
 
 def _overrides(base: type) -> bool:
     is_library = base in ak.Array.__mro__ or base.__module__.partition(".")[0] in _OF_TYPES
-    return not is_library and any(name in vars(Pending) and name not in ("__module__", "__doc__") for name in vars(base))
+    return not is_library and any(name in vars(Pending) and name not in _OF_EVERY_CLASS for name in vars(base))
+
+
+# Names that Python adds to each class that derives from ak.Array.
+_OF_EVERY_CLASS = frozenset(vars(type("", (ak.Array,), {})))
 
 
 # ---------------------------------------------------------------------------------------------------------- a function
@@ -1136,7 +1164,7 @@ class _Arrays:
     def find(self, x: Any) -> None:
         kind = type(x)
         if isinstance(x, ak.Array):
-            if id(x) not in self.found and not x._attrs and x._layout.backend is _CPU:
+            if id(x) not in self.found and attributes.supported(x) and x._layout.backend is _CPU:
                 self.found[id(x)] = x
                 self.keys.append(key_of(x))
         elif kind in (tuple, list):
