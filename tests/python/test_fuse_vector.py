@@ -86,22 +86,62 @@ def test_analyses(analysis):
     assert not transformed
 
 
-def test_steps():
-    """A function that asks for data runs in steps. Its vectors are those of vector."""
-
-    def analysis(events):
-        muons = events["muons"]
-        pairs = ak.combinations(muons[muons.pt > 10], 2, fields=["a", "b"])
-        both = pairs.a + pairs.b
-        return len(muons), both.mass, pairs.a.boostCM_of(both).pt, float(ak.sum(both.pt))
-
-    fused = _fuse.fuse(analysis, exact=True)
+def in_steps(analysis, *more):
+    """Compares a function that asks for data with the same function in steps."""
+    fused = _fuse.fuse(lambda events, *args: (len(events["muons"]), analysis(events, *args)), exact=True)
     for _ in range(3):
         for count in (200, 90):
-            events = events_of(count)
-            assert not differences(analysis(events), fused(events))
-            assert fused.reason == "the length of an array"
-    session = session_of(fused, events_of(200))
+            for args in more or [()]:
+                expected, (length, got) = analysis(events_of(count), *args), fused(events_of(count), *args)
+                assert length == count
+                assert not differences(expected, got)
+                assert fused.reason is not None
+    session = session_of(fused, events_of(200), *(more[0] if more else ()))
     assert session.steps
+    return fused, session
+
+
+@pytest.mark.parametrize("analysis", [sums_of_three, boosts, transverse_mass])
+def test_steps(analysis):
+    fused, session = in_steps(analysis)
     assert session.by_awkward == 0
-    assert not eager_calls(fused)
+    overloaded = eager_calls(fused)
+    assert set(overloaded) <= {ak.sum}  # of vectors
+    assert any(x.function is ak.transform for x in session.path)
+    assert not any(x.function is ak.transform for step in session.steps for stage in step.stages_run for x in stage.calls)
+
+
+def test_numbers_of_transformations_differ():
+    def turned(events, angle):
+        muons = events["muons"]
+        return muons.rotateZ(angle).px, muons.scale(angle).pt, (muons * angle).E, muons.rotateX(angle).eta
+
+    in_steps(turned, (0.5,), (1.5,), (-2,), (np.float32(0.25),))
+
+
+def test_vectors_with_data_and_without():
+    """Arrays that are not arguments have data. vector compares the libraries of both."""
+    fixed = ak.zip({"pt": 3.0, "eta": ak.Array([0.5]), "phi": 1.0, "mass": 0.0}, with_name="Momentum4D")
+
+    def mixed(events):
+        other = fixed[[0] * len(events["muons"])]
+        return (events["muons"] + other).pt, other.deltaR(events["muons"]), events["muons"].deltaR(other)
+
+    in_steps(mixed)
+
+
+def test_functions_of_users_for_vector():
+    """vector calls them from its own code, and they may change."""
+    factor = [1.0]
+
+    @vector.awkward_transform
+    def scaled(x):
+        return x * factor[0]
+
+    def analysis(events):
+        return scaled(events["muons"].pt * 2)
+
+    fused = _fuse.fuse(lambda events: (len(events["muons"]), analysis(events)))
+    for number in (1.0, 2.0, 2.0, 3.0):
+        factor[0] = number
+        assert not differences(analysis(events_of(50)), fused(events_of(50))[1])

@@ -6,13 +6,17 @@ tracers. Callback gives that function numbers that note which ufuncs it applies 
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import awkward as ak
 import numpy as np
+from awkward._nplikes.numpy import Numpy
 from awkward._nplikes.typetracer import TypeTracer, TypeTracerArray
 
 contents = ak.contents
+
+VECTOR = "vector.backends.awkward"  # a module
 
 
 class Traced(TypeTracerArray):
@@ -96,23 +100,68 @@ class Callback:
         return tuple(map(_plain, made)) if isinstance(made, tuple) else _plain(made)
 
 
-class Library:
-    """NumPy's functions for numbers of type tracers and for arrays: what vector calls `lib`."""
+def _function_of_numpy(name: str) -> Any:
+    """NumPy's function for numbers of type tracers and for arrays."""
+    ours = getattr(np, name)
+    if isinstance(ours, np.ufunc) or not callable(ours):
+        return ours
 
-    def __getattr__(self, name: str) -> Any:
-        ours = getattr(np, name)
-        if isinstance(ours, np.ufunc) or not callable(ours):
-            return ours
+    def function(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(x, TypeTracerArray):
+            return ours(x, *args, **kwargs)
+        made = getattr(TypeTracer.instance(), name)(x, *args, **kwargs)
+        if name == "nan_to_num" and not args and set(kwargs) <= {"nan", "posinf", "neginf"}:
+            return _noted(made, name, (x, kwargs.get("nan", 0.0), kwargs.get("posinf"), kwargs.get("neginf")))
+        return made
 
-        def function(x: Any, *args: Any, **kwargs: Any) -> Any:
-            if not isinstance(x, TypeTracerArray):
-                return ours(x, *args, **kwargs)
-            made = getattr(TypeTracer.instance(), name)(x, *args, **kwargs)
-            if name == "nan_to_num" and not args and set(kwargs) <= {"nan", "posinf", "neginf"}:
-                return _noted(made, name, (x, kwargs.get("nan", 0.0), kwargs.get("posinf"), kwargs.get("neginf")))
-            return made
-
-        return function
+    return function
 
 
-LIBRARY = Library()
+_libraries: dict[type, Any] = {}  # by vector's class of libraries
+
+
+def _library(theirs: type) -> Any:
+    """The `lib` of vector: the functions that it calls. It compares those of two arrays, of which one may have data."""
+    if theirs in _libraries:
+        return _libraries[theirs]
+
+    class Library(theirs):
+        def __getattr__(self, name: str) -> Any:
+            return _function_of_numpy(name)
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, theirs) and other.module is np
+
+        def __ne__(self, other: object) -> bool:
+            return not self == other
+
+        __hash__ = theirs.__hash__
+
+    return _libraries.setdefault(theirs, Library(np, Numpy.instance()))
+
+
+def library_of(theirs: type) -> dict[str, Any]:
+    """The attributes that arrays without data replace in a class of a behavior: vector's `lib`, which looks at data."""
+    get = getattr(getattr(theirs, "lib", None), "fget", None)
+    if getattr(get, "__module__", None) != VECTOR:
+        return {}
+    return {"lib": _library(get.__globals__["_lib"])}
+
+
+def key_of_vectors(function: Any) -> tuple | None:
+    """The key of a function of vector that ak.transform calls. Functions with equal keys compute the same numbers."""
+    if type(function) is not types.FunctionType or function.__module__ != VECTOR:
+        return None
+    found: list[Any] = [function.__code__]
+    for cell in function.__closure__ or ():
+        x = cell.cell_contents
+        for y in x if isinstance(x, list) else [getattr(x, "func", x)]:
+            is_number = isinstance(y, bool | int | float | str | np.number)
+            if not (is_number or type(y) is object or any(y is z for z in _libraries.values()) or _is_of_vector(y)):
+                return None
+            found += [type(y), repr(y) if is_number else id(y)]
+    return tuple(found)
+
+
+def _is_of_vector(x: Any) -> bool:
+    return type(x) is types.FunctionType and x.__module__.partition(".")[0] == "vector"

@@ -23,7 +23,7 @@ from awkward._connect.numpy import implemented as _of_numpy
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
 from upsweep.awkward._fuse import attributes, histograms
-from upsweep.awkward._fuse.callbacks import LIBRARY, Callback
+from upsweep.awkward._fuse.callbacks import Callback, library_of
 from upsweep.awkward._fuse.guards import Guards
 
 
@@ -220,8 +220,7 @@ class Lazy(ak.Array):
             return None
         custom = find_ufunc(self._behavior, (ufunc, *[name or type(x) for name, x in zip(names, inputs)]))
         made = None if custom is None else custom(*inputs)
-        alike = isinstance(made, Lazy) and isinstance(meta, ak.Array) and made._layout.form.type == meta._layout.form.type
-        return made if alike else None
+        return made if isinstance(made, Lazy) and attributes.passed_on(made, meta) else None
 
     def __array_function__(self, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
         if func is np.ndim and histograms.is_converted():
@@ -331,8 +330,7 @@ def _lazy_class(theirs: type) -> type:
     if made is None:
         # vector's arrays say which library their methods call.
         _check_class(theirs)
-        own = {"lib": LIBRARY} if theirs.__module__.startswith("vector.") and hasattr(theirs, "lib") else {}
-        made = _classes.setdefault(theirs, type(theirs.__name__, (Lazy, theirs), own))
+        made = _classes.setdefault(theirs, type(theirs.__name__, (Lazy, theirs), library_of(theirs)))
     return made
 
 

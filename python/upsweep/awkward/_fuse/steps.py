@@ -43,13 +43,14 @@ from typing import Any
 import awkward as ak
 import numpy as np
 from awkward._attrs import Attrs
-from awkward._behavior import get_array_class
+from awkward._behavior import behavior_of, find_ufunc, get_array_class
 from awkward._connect.numpy import implemented as _of_numpy
 from awkward._errors import ErrorContext
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
 from upsweep.awkward._fuse import attributes, layouts
-from upsweep.awkward._fuse.callbacks import LIBRARY
+from upsweep.awkward._fuse.callbacks import VECTOR, Callback, key_of_vectors, library_of
+from upsweep.awkward._fuse.instructions import words
 from upsweep.awkward._fuse.program import Program, _may_raise, nodes_in, replaced
 from upsweep.awkward._fuse.purity import _mentions, _trusted, record_names
 from upsweep.awkward._fuse.recorder import Graph, Node, calm
@@ -63,6 +64,17 @@ _MOST_FAILURES = 3  # of one plan
 
 MISSING = object()
 EAGER = object()  # an edge: a call that needs data
+
+
+class Overload:
+    """An edge: a ufunc that a library overloads for its records. The library's function gets the pending arrays."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Any):
+        self.function = function
+
+
 _ON_CPU = ak.Array([0]).layout
 _CPU = _ON_CPU.backend
 
@@ -165,7 +177,7 @@ class Tree:
         """Adds an edge, unless another thread has."""
         if key in at.edges:
             return at.edges[key]
-        if made is not EAGER and any(x is not EAGER for x in at.edges.values()):
+        if isinstance(made, Call) and any(isinstance(x, Call) for x in at.edges.values()):
             self.start = State()  # plans compute only what all paths have in common
         at.edges[key] = made
         return made
@@ -175,7 +187,7 @@ def _following_calls(at: Call) -> list[Call]:
     """The calls after a node, as far as all earlier calls of the function have agreed."""
     found = []
     while True:
-        ways = [x for x in at.edges.values() if x is not EAGER]
+        ways = [x for x in at.edges.values() if isinstance(x, Call)]
         if len(ways) != 1:
             return found
         at = ways[0]
@@ -219,7 +231,7 @@ class Session:
     # ---- recording
 
     def edge(self, key: tuple, make: Any) -> Any:
-        """Follows an edge to a Call or to EAGER. `make` makes what is at its end."""
+        """Follows an edge to a Call, an Overload or EAGER. `make` makes what is at its end."""
         found = self.at.edges.get(key)
         if found is None:
             with self.tree.lock:
@@ -227,7 +239,7 @@ class Session:
                     self.is_lost = True
                     return EAGER
                 found = self.tree.add(self.at, key, make())
-        if found is not EAGER:
+        if isinstance(found, Call):
             self.at.last = found
             self.at = found
             self.path.append(found)
@@ -277,6 +289,10 @@ class Session:
     def _input(self, array: ak.Array) -> Call:
         return attributes.of_node(Call(self.tree.graph, "input", None, (), {}, attributes.type_of(array)))
 
+    def _kept_input(self, array: ak.Array) -> Call:
+        self.tree.kept += (array._behavior or {}).values()
+        return self._input(array)
+
     def captured(self, x: Any, copied: bool = True, shared: bool = False) -> Call | None:
         """The input for an array that is not pending. `shared`: whether the call's result may share its memory."""
         if isinstance(x, np.ndarray):
@@ -299,11 +315,11 @@ class Session:
             return node
         if not attributes.supported(x) or x._layout.backend is not _CPU:
             return None
-        key = key_of(x)
+        key = key_of(x, is_merged=True)
         original = x
         if copied:
             x = ak.Array(copy.deepcopy(x._layout), behavior=x._behavior, attrs=x._attrs)
-        node = self.edge(key, lambda: self._input(x))
+        node = self.edge(key, lambda: self._kept_input(x))
         if node is EAGER:
             return None
         self.there[node] = x if node.complete else original
@@ -315,6 +331,8 @@ class Session:
         """The result of a call: pending, or real if the call cannot be traced."""
         with self.lock:
             made = EAGER if self.is_lost or not calm(np.geterr()) else self._traced(kind, function, args, kwargs)
+            if isinstance(made, Overload):
+                return made.function(*args)
             if made is not EAGER:
                 if made.parts is not None:
                     return type(made.parts)(self.pending(x) for x in made.parts)
@@ -362,7 +380,11 @@ class Session:
             elif isinstance(x, np.dtype) or (isinstance(x, type) and type(x) is type and issubclass(x, _NUMBERS)):
                 key.append(x)
             else:
-                raise _NotTraced
+                known = key_of_vectors(x)
+                if known is None:
+                    raise _NotTraced
+                key.append(known)
+                return Callback(x)
             return x
         if node is None:
             raise _NotTraced
@@ -371,12 +393,22 @@ class Session:
 
     def _made(self, kind: str, function: Any, args: tuple, kwargs: dict) -> Any:
         """The node of a call that was not seen at this place before."""
-        if function in _EAGER or (kind not in ("field", "item") and any(map(_behaves, nodes_in((args, kwargs))))):
+        callback = args[0] if function is ak.transform and args and isinstance(args[0], Callback) else None
+        if function in _EAGER and callback is None:
+            return EAGER
+        metas = replaced(list(args), _meta)
+        custom = _overload(function, metas) if kind == "ufunc" else None
+        is_moved = kind in ("field", "item") or function in _MOVES
+        if custom is None and not is_moved and any(map(_behaves, nodes_in((args, kwargs)))):
             return EAGER
         try:
             with _OwnErrors():
-                meta = function(*replaced(list(args), _meta), **replaced(kwargs, _meta))
+                meta = function(*metas, **replaced(kwargs, _meta))
+                if custom is not None:
+                    return Overload(custom) if attributes.passed_on(custom(*metas), meta) else EAGER
         except Exception:  # noqa: BLE001 - Awkward raises it again, on real arrays
+            return EAGER
+        if callback is not None and callback.expressions is None:
             return EAGER
         graph = self.tree.graph
         if isinstance(meta, tuple | list) and meta and all(isinstance(x, ak.Array) for x in meta):
@@ -602,6 +634,27 @@ _EAGER = {
 } | {ak.transform, ak.is_valid, ak.validity_error, ak.type, ak.almost_equal, ak.array_equal}  # fmt: skip
 
 
+# Functions of Awkward that do not ask for behaviors: they choose and move records, and do not compute with them.
+_MOVES = {
+    getattr(ak, name)
+    for name in words(
+        """
+        argcartesian argcombinations broadcast_arrays cartesian combinations concatenate drop_none fill_none firsts flatten
+        is_none local_index mask num pad_none singletons unflatten unzip where with_field with_name without_field zip
+        """
+    )
+}
+
+
+def _overload(ufunc: Any, metas: list) -> Any:
+    """The function of a library that computes a ufunc of its records."""
+    names = [x._layout.purelist_parameter("__record__") if isinstance(x, ak.Array) else None for x in metas]
+    if not any(names):
+        return None
+    found = find_ufunc(behavior_of(*metas), (ufunc, *[name or type(x) for name, x in zip(names, metas)]))
+    return found if _is_library(found) else None
+
+
 def _meta(node: Call) -> Any:
     return node.meta
 
@@ -653,11 +706,13 @@ def _is_same(known: Any, x: Any) -> bool:
     return all(_equal_bytes(np.ascontiguousarray(y), theirs[name]) for name, y in ak.to_buffers(known)[2].items())
 
 
-def key_of(array: ak.Array) -> tuple:
+def key_of(array: ak.Array, is_merged: bool = False) -> tuple:
+    """The key of all that types of results depend on. `is_merged`: whether its behavior may be a new dict in each call."""
     buffers = layouts.Buffers()
     buffers.add(array)
     behavior = array._behavior
-    kind = (type(array), None if behavior is None else id(behavior), _ids(behavior or {}), attributes.key(array))
+    which = None if behavior is None else tuple(behavior) if is_merged else id(behavior)
+    kind = (type(array), which, _ids(behavior or {}), attributes.key(array))
     return (*kind, *map(_hashable, buffers.key))
 
 
@@ -706,8 +761,10 @@ class Pending(ak.Array):
 
     @property
     def layout(self) -> Any:
-        # Awkward asks each argument of a call for its backend.
-        return _ON_CPU if sys._getframe(1).f_code.co_name == "finder" else self._layout
+        caller = sys._getframe(1)
+        if caller.f_code.co_name == "finder":  # Awkward asks each argument of a call for its backend
+            return _ON_CPU
+        return self._fuse_node.meta._layout if caller.f_globals.get("__name__") == VECTOR else self._layout
 
     @layout.setter
     def layout(self, layout: Any) -> None:
@@ -849,19 +906,32 @@ _ALIKE = {ak.with_field, ak.without_field, ak.with_name, ak.values_astype}  # as
 
 def _length(session: Session, node: Any) -> int:
     """The length of an array, without its data if possible."""
-    whole = node
-    while node not in session.there:
+    there = session.there
+    if node in there:
+        if not session.at.complete:  # later calls ask for the length in the same way
+            _of_length(node, ())[0].wanted = True
+        return there[node]._layout.length
+    counted, is_mask = _of_length(node, there)
+    values = session.demand(counted)
+    if is_mask:
+        return int(np.count_nonzero(np.asarray(values)))
+    length = values._layout.length
+    return session.demand(node)._layout.length if length == 1 else length  # one element may have been broadcast
+
+
+def _of_length(node: Any, there: Any) -> tuple[Any, bool]:
+    """An array with the length of `node`, or a mask that selects its elements; and whether it is a mask."""
+    while node not in there:
         first = node.args[0] if node.args else None
         where = node.args[1] if node.kind == "item" else None
         is_inner = type(where) is tuple and where and type(where[0]) is slice and where[0] == slice(None)
         if node.kind == "field" or is_inner or (node.function in _ALIKE and isinstance(first, Node)):
             node = first
         elif isinstance(where, Node) and _is_mask(where):
-            return int(np.count_nonzero(np.asarray(session.demand(where))))
+            return where, True
         else:
             break
-    length = session.demand(node)._layout.length
-    return session.demand(whole)._layout.length if length == 1 else length  # one element may have been broadcast
+    return node, False
 
 
 def _is_mask(node: Call) -> bool:
@@ -893,12 +963,11 @@ _OF_TYPES = {"awkward", "upsweep", "vector"}
 def pending_class(theirs: type) -> type | None:
     """The class of pending arrays with the methods of a behavior. Returns None if the behavior overrides a method of Pending."""
     if theirs not in _classes:
-        own = {"lib": LIBRARY} if theirs.__module__.startswith("vector.") and hasattr(theirs, "lib") else {}
         made = None
         validation = getattr(theirs, "__awkward_validation__", None)
         # Libraries validate names and types of fields, which the type tracer has.
         if (validation is None or _is_library(validation)) and not any(map(_overrides, theirs.__mro__)):
-            made = type(theirs.__name__, (Pending, theirs), own)
+            made = type(theirs.__name__, (Pending, theirs), library_of(theirs))
         _classes.setdefault(theirs, made)
     return _classes[theirs]
 
