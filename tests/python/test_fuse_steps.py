@@ -441,6 +441,17 @@ def test_names_of_classes_are_awkwards():
         assert "Pending" not in str(got)
 
 
+def test_libraries_that_look_at_the_name_of_a_class():
+    """correctionlib asks whether str(type(x)) begins with "<class 'awkward."."""
+
+    class Jet(ak.Array):
+        pass
+
+    for theirs in (ak.Array, Jet):
+        assert str(steps.pending_class(theirs)) == str(theirs)
+        assert steps.pending_class(theirs) is not theirs
+
+
 def test_arguments_that_are_not_recorded():
     check(lambda x, y: x.pt * y[0] + len(x), (jets_of(), np.ones(3)), (jets_of(61), np.zeros(3)))
     check(lambda x, y: x.pt * next(y) + len(x), (jets_of(), iter([2] * 50)), plans=False)

@@ -899,7 +899,10 @@ class Pending(ak.Array):
         return copy.deepcopy(self._fuse_real(), memo)
 
 
-Pending.__name__ = Pending.__qualname__ = ak.Array.__name__  # in texts and in the notes of errors
+# In texts, in the notes of errors, and for libraries that look for "awkward" in str(type(x)).
+_NAMES = ("__module__", "__name__", "__qualname__")
+for _name in _NAMES:
+    setattr(Pending, _name, getattr(ak.Array, _name))
 
 _ALIKE = {ak.with_field, ak.without_field, ak.with_name, ak.values_astype}  # as long as their first argument
 
@@ -968,6 +971,8 @@ def pending_class(theirs: type) -> type | None:
         # Libraries validate names and types of fields, which the type tracer has.
         if (validation is None or _is_library(validation)) and not any(map(_overrides, theirs.__mro__)):
             made = type(theirs.__name__, (Pending, theirs), library_of(theirs))
+            for name in _NAMES:
+                setattr(made, name, getattr(theirs, name))
         _classes.setdefault(theirs, made)
     return _classes[theirs]
 
