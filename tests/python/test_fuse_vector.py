@@ -81,9 +81,9 @@ def test_analyses(analysis):
             assert type(a) is type(b)
             values = [ak.to_numpy(ak.flatten(x, axis=None)) for x in (ak.fill_none(a, -1), ak.fill_none(b, -1))]
             assert values[0].tobytes() == values[1].tobytes()
-    transformed = [node for stage in stages_of(fused) for node in stage.calls if node.function is ak.transform]
+    by_awkward = {node.function for stage in stages_of(fused) for node in stage.calls}
     assert stages_of(fused)
-    assert not transformed
+    assert not by_awkward & {ak.transform, ak.sum}
 
 
 def in_steps(analysis, *more):
@@ -106,7 +106,7 @@ def test_steps(analysis):
     fused, session = in_steps(analysis)
     assert session.by_awkward == 0
     overloaded = eager_calls(fused)
-    assert set(overloaded) <= {ak.sum}  # of vectors
+    assert not overloaded
     assert any(x.function is ak.transform for x in session.path)
     assert not any(x.function is ak.transform for step in session.steps for stage in step.stages_run for x in stage.calls)
 

@@ -16,6 +16,7 @@ histograms.py  histograms of boost-histogram and hist that the function fills
 layouts.py     Awkward's layouts → columns of a plan, and outputs of a plan → layouts
 arrays.py      what an array is while it is lowered
 attributes.py  the attributes of arrays (`attrs`), which results get from arguments
+overloads.py   functions of behaviors that overload ufuncs and ak.sum for records
 """
 
 from __future__ import annotations

@@ -64,17 +64,6 @@ def alike(one: ak.Array, other: ak.Array) -> bool:
     return list(a) == list(b) and all(a[name] is b[name] for name in a)
 
 
-def passed_on(made: Any, meta: Any) -> bool:
-    """Whether the result of an overload has the type, the behavior and the attributes that Awkward gives to the ufunc's result."""
-    return (
-        isinstance(made, ak.Array)
-        and isinstance(meta, ak.Array)
-        and made._layout.form.type == meta._layout.form.type
-        and made._behavior == meta._behavior
-        and alike(made, meta)
-    )
-
-
 def values(meta: ak.Array, there: Any) -> dict[str, Any] | None:
     """The attributes of a result. `there` has the arrays of the inputs by their nodes."""
     if not meta._attrs:

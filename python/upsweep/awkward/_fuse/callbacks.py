@@ -6,6 +6,7 @@ tracers. Callback gives that function numbers that note which ufuncs it applies 
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any
 
@@ -146,6 +147,14 @@ def library_of(theirs: type) -> dict[str, Any]:
     if getattr(get, "__module__", None) != VECTOR:
         return {}
     return {"lib": _library(get.__globals__["_lib"])}
+
+
+def is_called_by_vector() -> bool:
+    """Whether vector calls the function of Awkward that calls the caller. It looks at types only."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "awkward":
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__") == VECTOR
 
 
 def key_of_vectors(function: Any) -> tuple | None:

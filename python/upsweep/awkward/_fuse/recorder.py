@@ -18,12 +18,12 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-from awkward._behavior import find_ufunc, get_array_class
+from awkward._behavior import get_array_class
 from awkward._connect.numpy import implemented as _of_numpy
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
-from upsweep.awkward._fuse import attributes, histograms
-from upsweep.awkward._fuse.callbacks import Callback, library_of
+from upsweep.awkward._fuse import attributes, histograms, overloads
+from upsweep.awkward._fuse.callbacks import VECTOR, Callback, is_called_by_vector, library_of
 from upsweep.awkward._fuse.guards import Guards
 
 
@@ -194,6 +194,8 @@ class Lazy(ak.Array):
         graph = self._fuse_node.graph
         if function is ak.backend:
             return "cpu"
+        if function is ak.to_layout and is_called_by_vector():
+            return self._layout
         if function is ak.to_numpy and len(args) == 1:
             return histograms.to_numpy(args[0])
         if function is ak.transform and len(args) > 1:
@@ -203,24 +205,23 @@ class Lazy(ak.Array):
             return function(*metas, **of_kwargs)
         if function not in _NUMBERS_OF:
             _specialise(graph, (args, kwargs), f"{function.__name__}: the value of a number")
-        return _wrap(graph, "call", function, args, kwargs, function(*metas, **of_kwargs))
+        meta = function(*metas, **of_kwargs)
+        custom = overloads.of_sum(*metas, **of_kwargs) if function is ak.sum else None
+        made = custom(args[0], False) if getattr(custom, "__module__", None) == VECTOR else None
+        if isinstance(made, Lazy) and overloads.passed_on(made, meta):
+            return made
+        return _wrap(graph, "call", function, args, kwargs, meta)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         graph = self._fuse_node.graph
         if method != "__call__" or kwargs:
             raise graph.fail(f"{ufunc.__name__}.{method} with keywords {sorted(kwargs)}")
         meta = ufunc(*_each(inputs, _meta, graph))
-        custom = self._fuse_custom(ufunc, inputs, meta)
-        return _wrap(graph, "ufunc", ufunc, inputs, {}, meta) if custom is None else custom
-
-    def _fuse_custom(self, ufunc: Any, inputs: tuple, meta: Any) -> Any:
-        """The result of a behavior's overload, if there is one."""
-        names = [x._layout.purelist_parameter("__record__") if isinstance(x, ak.Array) else None for x in inputs]
-        if not any(names):
-            return None
-        custom = find_ufunc(self._behavior, (ufunc, *[name or type(x) for name, x in zip(names, inputs)]))
+        custom = overloads.of_ufunc(ufunc, inputs)
         made = None if custom is None else custom(*inputs)
-        return made if isinstance(made, Lazy) and attributes.passed_on(made, meta) else None
+        if isinstance(made, Lazy) and overloads.passed_on(made, meta):
+            return made
+        return _wrap(graph, "ufunc", ufunc, inputs, {}, meta)
 
     def __array_function__(self, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
         if func is np.ndim and histograms.is_converted():

@@ -43,13 +43,13 @@ from typing import Any
 import awkward as ak
 import numpy as np
 from awkward._attrs import Attrs
-from awkward._behavior import behavior_of, find_ufunc, get_array_class
+from awkward._behavior import get_array_class
 from awkward._connect.numpy import implemented as _of_numpy
 from awkward._errors import ErrorContext
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
-from upsweep.awkward._fuse import attributes, layouts
-from upsweep.awkward._fuse.callbacks import VECTOR, Callback, key_of_vectors, library_of
+from upsweep.awkward._fuse import attributes, layouts, overloads
+from upsweep.awkward._fuse.callbacks import VECTOR, Callback, is_called_by_vector, key_of_vectors, library_of
 from upsweep.awkward._fuse.instructions import words
 from upsweep.awkward._fuse.program import Program, _may_raise, nodes_in, replaced
 from upsweep.awkward._fuse.purity import _mentions, _trusted, record_names
@@ -67,7 +67,7 @@ EAGER = object()  # an edge: a call that needs data
 
 
 class Overload:
-    """An edge: a ufunc that a library overloads for its records. The library's function gets the pending arrays."""
+    """An edge: a ufunc or ak.sum, which a library overloads for its records. The library's function gets the pending arrays."""
 
     __slots__ = ("function",)
 
@@ -332,7 +332,7 @@ class Session:
         with self.lock:
             made = EAGER if self.is_lost or not calm(np.geterr()) else self._traced(kind, function, args, kwargs)
             if isinstance(made, Overload):
-                return made.function(*args)
+                return made.function(*args) if kind == "ufunc" else made.function(args[0], False)
             if made is not EAGER:
                 if made.parts is not None:
                     return type(made.parts)(self.pending(x) for x in made.parts)
@@ -397,15 +397,21 @@ class Session:
         if function in _EAGER and callback is None:
             return EAGER
         metas = replaced(list(args), _meta)
-        custom = _overload(function, metas) if kind == "ufunc" else None
+        of_kwargs = replaced(kwargs, _meta)
+        custom = overloads.of_ufunc(function, metas) if kind == "ufunc" else None
+        if function is ak.sum:
+            custom = overloads.of_sum(*metas, **of_kwargs)
+        if not _is_library(custom):
+            custom = None
         is_moved = kind in ("field", "item") or function in _MOVES
         if custom is None and not is_moved and any(map(_behaves, nodes_in((args, kwargs)))):
             return EAGER
         try:
             with _OwnErrors():
-                meta = function(*metas, **replaced(kwargs, _meta))
+                meta = function(*metas, **of_kwargs)
                 if custom is not None:
-                    return Overload(custom) if attributes.passed_on(custom(*metas), meta) else EAGER
+                    made = custom(*metas) if kind == "ufunc" else custom(metas[0], False)
+                    return Overload(custom) if overloads.passed_on(made, meta) else EAGER
         except Exception:  # noqa: BLE001 - Awkward raises it again, on real arrays
             return EAGER
         if callback is not None and callback.expressions is None:
@@ -646,15 +652,6 @@ _MOVES = {
 }
 
 
-def _overload(ufunc: Any, metas: list) -> Any:
-    """The function of a library that computes a ufunc of its records."""
-    names = [x._layout.purelist_parameter("__record__") if isinstance(x, ak.Array) else None for x in metas]
-    if not any(names):
-        return None
-    found = find_ufunc(behavior_of(*metas), (ufunc, *[name or type(x) for name, x in zip(names, metas)]))
-    return found if _is_library(found) else None
-
-
 def _meta(node: Call) -> Any:
     return node.meta
 
@@ -791,6 +788,8 @@ class Pending(ak.Array):
             return "cpu"
         if function is ak.fields:
             return self.fields
+        if function is ak.to_layout and is_called_by_vector():
+            return self._fuse_node.meta._layout
         made = self._fuse_session.traced("call", function, args, kwargs)
         return made.copy() if isinstance(made, np.ndarray) else made
 
