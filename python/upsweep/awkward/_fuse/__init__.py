@@ -140,6 +140,8 @@ class Arguments:
             self.numbers |= kind in (str, bytes, np.bool_)
             if isinstance(x, type):
                 self.objects.append(x)
+        elif isinstance(x, ak.Record):
+            raise _Refused("an argument of type Record")
         elif is_constant(x):
             key.append(id(x))
             self.objects.append(x)

@@ -110,6 +110,8 @@ def _each(x: Any, leaf: Any, graph: Graph) -> Any:
         return slice(*(_each(y, leaf, graph) for y in (x.start, x.stop, x.step)))
     if isinstance(x, _PLAIN) or callable(x):
         return x
+    if kind is histograms.Numbers:
+        raise graph.fail("an ndarray in a call")
     if isinstance(x, ak.Array | ak.Record | np.ndarray):
         raise graph.fail(f"an {kind.__name__} that is not an argument of the function")
     raise graph.fail(f"an object of type {kind.__name__} in a call")
@@ -536,6 +538,8 @@ def _result(x: Any, graph: Graph, existing: dict[int, Any], others: dict[int, An
         return x
     if histograms.is_histogram(x):
         return graph.histograms.template(x, graph)
+    if kind is histograms.Numbers:
+        raise graph.fail("the function returns an ndarray")
     if isinstance(x, ak.Array | ak.Record | np.ndarray):
         raise graph.fail(f"an {kind.__name__} that is not an argument of the function")
     raise graph.fail(f"the function returns an object of type {kind.__name__}")
