@@ -1085,6 +1085,12 @@ def test_type_tracers_reach_the_function(fuse, jets):
 def test_arguments_that_are_refused(fuse, jets):
     check(fuse, lambda x, y: x.pt * y[0], jets, np.ones(3), reason="an argument of type ndarray")
     check(fuse, lambda x, y: x.pt * next(y), jets, iter([2] * 5), reason="an argument of type list_iterator")
+    check(fuse, lambda x, y: x.pt * y.pt, jets, jets[ak.num(jets) > 0][0][0], reason="an argument of type Record")
+
+
+def test_ndarrays_of_arrays_are_named(fuse, jets):
+    check(fuse, lambda x: ak.to_numpy(ak.num(x)), jets, reason="the function returns an ndarray")
+    check(fuse, lambda x: x.pt * ak.to_numpy(ak.num(x)), jets, reason="an ndarray in a call")
 
 
 def test_threads_record_and_run_at_once(jets):

@@ -37,6 +37,12 @@ def session_of(fused, *args, **kwargs):
     return session
 
 
+def eager_calls(fused):
+    """The functions whose calls are not traced."""
+    nodes = [node for tree in fused._steps.trees.values() for node in tree.graph.nodes]
+    return [key[0] for node in nodes for key, made in node.edges.items() if made is steps.EAGER]
+
+
 def check(function, *calls, plans=True):
     """Compares a fused function with the function, for each tuple of arguments, three times."""
     fused = fuse(function)
@@ -433,6 +439,17 @@ def test_names_of_classes_are_awkwards():
         expected, got = result_of(fails, jets_of()), result_of(fused, jets_of())
         assert (str(got), getattr(got, "__notes__", None)) == (str(expected), getattr(expected, "__notes__", None))
         assert "Pending" not in str(got)
+
+
+def test_libraries_that_look_at_the_name_of_a_class():
+    """correctionlib asks whether str(type(x)) begins with "<class 'awkward."."""
+
+    class Jet(ak.Array):
+        pass
+
+    for theirs in (ak.Array, Jet):
+        assert str(steps.pending_class(theirs)) == str(theirs)
+        assert steps.pending_class(theirs) is not theirs
 
 
 def test_arguments_that_are_not_recorded():
@@ -854,3 +871,51 @@ def test_explain_says_what_runs_in_steps():
     assert said.startswith("in steps, because it cannot be recorded as a whole: the length of an array")
     assert " 0 executed by Awkward" in said
     assert "a plan of" in said
+
+
+def added(x, y):
+    return ak.zip({"pt": x.pt + y.pt}, with_name="Jet", behavior=x.behavior)
+
+
+def test_records_with_overloads_are_moved_by_plans():
+    """The user's function for `add` is executed by Awkward. Functions that do not add are traced."""
+    behavior = {(np.add, "Jet", "Jet"): added}
+
+    def analysis(x):
+        first, second = ak.unzip(ak.combinations(x, 2))
+        return len(x), ak.num(first), (first.pt - second.pt), ak.cartesian([x, x])["0"].eta, (x + x).pt * 2
+
+    fused = fuse(analysis)
+    for count in (40, 9, 40, 70):
+        x = ak.Array(ak.with_name(jets_of(count), "Jet"), behavior=behavior)
+        assert_alike(analysis(x), fused(x))
+    assert eager_calls(fused) == [np.add]
+
+
+def test_behaviors_that_awkward_merges_in_each_call():
+    one, other = {(np.add, "Jet", "Jet"): added}, {("*", "Other"): ak.Array}
+
+    def analysis(x, y):
+        return len(x), (x + y).pt * x.eta
+
+    fused = fuse(analysis)
+    sizes, results = [], []
+    for count in (40, 9, 40, 70, 3):
+        x = ak.Array(ak.with_name(jets_of(count), "Jet"), behavior=one)
+        y = ak.Array(ak.with_name(jets_of(count), "Jet"), behavior=other)
+        results.append(fused(x, y))  # their behaviors remain different objects
+        assert_alike(analysis(x, y), results[-1])
+        (tree,) = fused._steps.trees.values()
+        sizes.append(len(tree.graph.nodes))
+    assert sizes[1:] == sizes[:1] * 4
+
+
+def test_arrays_whose_length_is_asked_for_are_not_computed():
+    def analysis(x):
+        many = x[ak.num(x) > 2]
+        few = x[ak.num(x) < 2]
+        return len(many), ak.sum(x.pt * 2, axis=1), len(few.pt), ak.sum(x.eta * 2, axis=1)
+
+    fused = check(analysis, (jets_of(),), (jets_of(7, 1),), (jets_of(0, 2),))
+    (step,) = session_of(fused, jets_of()).steps
+    assert {x.name for x in step.outputs} == {"greater", "less", "sum"}

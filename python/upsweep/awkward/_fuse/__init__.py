@@ -15,6 +15,8 @@ numbers.py     NumPy's ufuncs
 histograms.py  histograms of boost-histogram and hist that the function fills
 layouts.py     Awkward's layouts → columns of a plan, and outputs of a plan → layouts
 arrays.py      what an array is while it is lowered
+attributes.py  the attributes of arrays (`attrs`), which results get from arguments
+overloads.py   functions of behaviors that overload ufuncs and ak.sum for records
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from upsweep.awkward._signatures import AWKWARD
 TESTED = ak.__version__ == AWKWARD
 _CPU = ak.Array([0]).layout.backend
 if TESTED:
-    from upsweep.awkward._fuse import layouts, recorder, steps
+    from upsweep.awkward._fuse import attributes, layouts, recorder, steps
     from upsweep.awkward._fuse.guards import Guards
     from upsweep.awkward._fuse.matching import Found, matcher
     from upsweep.awkward._fuse.program import Program, Rerun
@@ -109,10 +111,12 @@ class Arguments:
                 raise _Refused("arrays of two backends")
             self.backend = backend.name
             key.append(backend.name)
-            if x._attrs:
-                raise _Refused("an array with attributes")
+            if not attributes.supported(x):
+                raise _Refused("an array with named axes")
             key.append(kind)
             key.append(id(x._behavior) if x._behavior is not None else None)
+            if x._attrs:
+                key.append(attributes.key(x))
             self.values.append(x)
             self.buffers.add(x)
         elif kind in (int, float) or (isinstance(x, np.number) and not isinstance(x, np.complexfloating | np.timedelta64)):
@@ -142,6 +146,8 @@ class Arguments:
             self.numbers |= kind in (str, bytes, np.bool_)
             if isinstance(x, type):
                 self.objects.append(x)
+        elif isinstance(x, ak.Record):
+            raise _Refused("an argument of type Record")
         elif is_constant(x):
             key.append(id(x))
             self.objects.append(x)

@@ -8,6 +8,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 
+from upsweep.awkward._fuse import attributes
 from upsweep.awkward._fuse.arrays import (
     Column,
     Fixed,
@@ -432,14 +433,15 @@ def _indexed(index: np.ndarray, content: Any, parameters: Any) -> Any:
 class Made:
     """Outputs of one call: those of the plan, and the arguments with which results share memory."""
 
-    __slots__ = ("buffers", "events", "inputs", "low", "outputs")
+    __slots__ = ("buffers", "events", "inputs", "low", "outputs", "there")
 
-    def __init__(self, low: Any, inputs: list, buffers: list, events: int, outputs: list):
+    def __init__(self, low: Any, inputs: list, buffers: list, events: int, outputs: list, there: dict):
         self.low = low
         self.inputs = inputs  # layouts of the arguments
         self.buffers = buffers
         self.events = events
         self.outputs = outputs  # of the plan
+        self.there = there  # arrays by nodes, the arguments among them
 
     def extent(self, domain: int) -> tuple[int, int]:
         """Where the elements of the events, or of the lists of an argument, are in the argument's content."""
@@ -519,20 +521,20 @@ class Shape:
 
     def __init__(self, low: Any, array: Any, meta: ak.Array):
         self.make = self.of(low, array, meta._layout)
-        self.behavior, self.attrs = meta._behavior, meta._attrs or None
+        self.meta = meta
         self.attributes: dict[str, Any] | None = None  # of such an array, without its layout
 
     def array(self, made: Made) -> ak.Array:
         layout = self.make(made)
         if self.attributes is None:
-            made = ak.Array(layout, behavior=self.behavior, attrs=self.attrs)
-            if type(made) is ak.Array and not made._attrs:
-                self.attributes = {name: x for name, x in vars(made).items() if name != "_layout"}
-            return made
+            array = ak.Array(layout, behavior=self.meta._behavior, attrs=attributes.values(self.meta, made.there))
+            if type(array) is ak.Array and not array._attrs:
+                self.attributes = {name: x for name, x in vars(array).items() if name != "_layout"}
+            return array
         # ak.Array() takes four times as long as the rest: its class and behavior are known.
-        made = object.__new__(ak.Array)
-        vars(made).update(self.attributes, _layout=layout)
-        return made
+        array = object.__new__(ak.Array)
+        vars(array).update(self.attributes, _layout=layout)
+        return array
 
     def of(self, low: Any, array: Any, layout: Any) -> Any:
         """Adds the array's outputs to the plan. Returns a function from Made to a layout."""

@@ -130,7 +130,8 @@ class _Source:
             return
         self.arrays[id(x)] = here
         behavior = "None" if x._behavior is None else self.constant(x._behavior)
-        self.refuse_if(f"type({here}) is not {self.constant(type(x))} or {here}._behavior is not {behavior} or {here}._attrs")
+        attrs = f"tuple({here}._attrs or ()) != {self.constant(tuple(x._attrs))}" if x._attrs else f"{here}._attrs"
+        self.refuse_if(f"type({here}) is not {self.constant(type(x))} or {here}._behavior is not {behavior} or {attrs}")
         layout = self.let(f"{here}._layout")
         self.refuse_if(f"{layout}._backend is not {self.constant(x._layout._backend)}")
         self.values.append(here)

@@ -206,7 +206,7 @@ class Stage:
                 raise Rerun(self.low.messages[made[0]])
         if self.shapes:
             inputs = [there[node]._layout for node in self.inputs] if self.low.shares else []
-            results = layouts.Made(self.low, inputs, buffers.columns, events, made)
+            results = layouts.Made(self.low, inputs, buffers.columns, events, made, there)
             for node, shape in self.shapes.items():
                 there[node] = shape.array(results)
         for node in self.calls:

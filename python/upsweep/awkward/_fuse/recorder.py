@@ -18,12 +18,12 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-from awkward._behavior import find_ufunc, get_array_class
+from awkward._behavior import get_array_class
 from awkward._connect.numpy import implemented as _of_numpy
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
-from upsweep.awkward._fuse import histograms
-from upsweep.awkward._fuse.callbacks import LIBRARY, Callback
+from upsweep.awkward._fuse import attributes, histograms, overloads
+from upsweep.awkward._fuse.callbacks import VECTOR, Callback, is_called_by_vector, library_of
 from upsweep.awkward._fuse.guards import Guards
 
 
@@ -111,6 +111,8 @@ def _each(x: Any, leaf: Any, graph: Graph) -> Any:
         return slice(*(_each(y, leaf, graph) for y in (x.start, x.stop, x.step)))
     if isinstance(x, _PLAIN) or callable(x):
         return x
+    if kind is histograms.Numbers:
+        raise graph.fail("an ndarray in a call")
     if isinstance(x, ak.Array | ak.Record | np.ndarray):
         raise graph.fail(f"an {kind.__name__} that is not an argument of the function")
     raise graph.fail(f"an object of type {kind.__name__} in a call")
@@ -195,6 +197,8 @@ class Lazy(ak.Array):
         graph = self._fuse_node.graph
         if function is ak.backend:
             return graph.backend
+        if function is ak.to_layout and is_called_by_vector():
+            return self._layout
         if function is ak.to_numpy and len(args) == 1:
             return histograms.to_numpy(args[0])
         if function is ak.transform and len(args) > 1:
@@ -204,25 +208,23 @@ class Lazy(ak.Array):
             return function(*metas, **of_kwargs)
         if function not in _NUMBERS_OF:
             _specialise(graph, (args, kwargs), f"{function.__name__}: the value of a number")
-        return _wrap(graph, "call", function, args, kwargs, function(*metas, **of_kwargs))
+        meta = function(*metas, **of_kwargs)
+        custom = overloads.of_sum(*metas, **of_kwargs) if function is ak.sum else None
+        made = custom(args[0], False) if getattr(custom, "__module__", None) == VECTOR else None
+        if isinstance(made, Lazy) and overloads.passed_on(made, meta):
+            return made
+        return _wrap(graph, "call", function, args, kwargs, meta)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         graph = self._fuse_node.graph
         if method != "__call__" or kwargs:
             raise graph.fail(f"{ufunc.__name__}.{method} with keywords {sorted(kwargs)}")
         meta = ufunc(*_each(inputs, _meta, graph))
-        custom = self._fuse_custom(ufunc, inputs, meta)
-        return _wrap(graph, "ufunc", ufunc, inputs, {}, meta) if custom is None else custom
-
-    def _fuse_custom(self, ufunc: Any, inputs: tuple, meta: Any) -> Any:
-        """The result of a behavior's overload, if there is one."""
-        names = [x._layout.purelist_parameter("__record__") if isinstance(x, ak.Array) else None for x in inputs]
-        if not any(names):
-            return None
-        custom = find_ufunc(self._behavior, (ufunc, *[name or type(x) for name, x in zip(names, inputs)]))
+        custom = overloads.of_ufunc(ufunc, inputs)
         made = None if custom is None else custom(*inputs)
-        alike = isinstance(made, Lazy) and isinstance(meta, ak.Array) and made._layout.form.type == meta._layout.form.type
-        return made if alike else None
+        if isinstance(made, Lazy) and overloads.passed_on(made, meta):
+            return made
+        return _wrap(graph, "ufunc", ufunc, inputs, {}, meta)
 
     def __array_function__(self, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
         if func is np.ndim and histograms.is_converted():
@@ -250,6 +252,8 @@ class Lazy(ak.Array):
         graph = self._fuse_node.graph
         if not isinstance(where, str) and not (isinstance(where, tuple) and all(isinstance(x, str) for x in where)):
             raise graph.fail("a field is set whose name is not a string")
+        if not attributes.alike(self, made):  # Awkward keeps those that the array has
+            raise graph.fail("a field is set to an array with other attributes")
         if self._fuse_place is not None:
             graph.assignments.append((self._fuse_place, where, _each(what, _node, graph)))
         self._layout, self._fuse_node = made._layout, made._fuse_node
@@ -330,8 +334,7 @@ def _lazy_class(theirs: type) -> type:
     if made is None:
         # vector's arrays say which library their methods call.
         _check_class(theirs)
-        own = {"lib": LIBRARY} if theirs.__module__.startswith("vector.") and hasattr(theirs, "lib") else {}
-        made = _classes.setdefault(theirs, type(theirs.__name__, (Lazy, theirs), own))
+        made = _classes.setdefault(theirs, type(theirs.__name__, (Lazy, theirs), library_of(theirs)))
     return made
 
 
@@ -482,8 +485,8 @@ class Recording:
 
 def array_input(graph: Graph, place: int, array: ak.Array) -> Lazy:
     """An argument, or a part of one, at `place`."""
-    meta = ak.Array(array._layout.to_typetracer(forget_length=True), behavior=array._behavior, attrs=array._attrs)
-    return Lazy(meta, Node(graph, "input", None, (place,), {}, meta, frozenset()), place)
+    meta = attributes.type_of(array)
+    return Lazy(meta, attributes.of_node(Node(graph, "input", None, (place,), {}, meta, frozenset())), place)
 
 
 def number_input(graph: Graph, place: Any, number: Any) -> Value:
@@ -536,6 +539,8 @@ def _result(x: Any, graph: Graph, existing: dict[int, Any], others: dict[int, An
         return x
     if histograms.is_histogram(x):
         return graph.histograms.template(x, graph)
+    if kind is histograms.Numbers:
+        raise graph.fail("the function returns an ndarray")
     if isinstance(x, ak.Array | ak.Record | np.ndarray):
         raise graph.fail(f"an {kind.__name__} that is not an argument of the function")
     raise graph.fail(f"the function returns an object of type {kind.__name__}")

@@ -42,13 +42,15 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
+from awkward._attrs import Attrs
 from awkward._behavior import get_array_class
 from awkward._connect.numpy import implemented as _of_numpy
 from awkward._errors import ErrorContext
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
-from upsweep.awkward._fuse import layouts
-from upsweep.awkward._fuse.callbacks import LIBRARY
+from upsweep.awkward._fuse import attributes, layouts, overloads
+from upsweep.awkward._fuse.callbacks import VECTOR, Callback, is_called_by_vector, key_of_vectors, library_of
+from upsweep.awkward._fuse.instructions import words
 from upsweep.awkward._fuse.program import Program, _may_raise, nodes_in, replaced
 from upsweep.awkward._fuse.purity import _mentions, _trusted, record_names
 from upsweep.awkward._fuse.recorder import Graph, Node, calm
@@ -62,6 +64,17 @@ _MOST_FAILURES = 3  # of one plan
 
 MISSING = object()
 EAGER = object()  # an edge: a call that needs data
+
+
+class Overload:
+    """An edge: a ufunc or ak.sum, which a library overloads for its records. The library's function gets the pending arrays."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Any):
+        self.function = function
+
+
 _ON_CPU = ak.Array([0]).layout
 _CPU = _ON_CPU.backend
 
@@ -85,7 +98,7 @@ class Call(Node):
         self.cls, self.own = None, None
         if isinstance(meta, ak.Array):
             self.cls = pending_class(get_array_class(meta._layout, meta._behavior))
-            self.own = {"_behavior": meta._behavior, "_attrs": None}
+            self.own = {"_behavior": meta._behavior}
 
 
 class State:
@@ -164,7 +177,7 @@ class Tree:
         """Adds an edge, unless another thread has."""
         if key in at.edges:
             return at.edges[key]
-        if made is not EAGER and any(x is not EAGER for x in at.edges.values()):
+        if isinstance(made, Call) and any(isinstance(x, Call) for x in at.edges.values()):
             self.start = State()  # plans compute only what all paths have in common
         at.edges[key] = made
         return made
@@ -174,7 +187,7 @@ def _following_calls(at: Call) -> list[Call]:
     """The calls after a node, as far as all earlier calls of the function have agreed."""
     found = []
     while True:
-        ways = [x for x in at.edges.values() if x is not EAGER]
+        ways = [x for x in at.edges.values() if isinstance(x, Call)]
         if len(ways) != 1:
             return found
         at = ways[0]
@@ -218,7 +231,7 @@ class Session:
     # ---- recording
 
     def edge(self, key: tuple, make: Any) -> Any:
-        """Follows an edge to a Call or to EAGER. `make` makes what is at its end."""
+        """Follows an edge to a Call, an Overload or EAGER. `make` makes what is at its end."""
         found = self.at.edges.get(key)
         if found is None:
             with self.tree.lock:
@@ -226,7 +239,7 @@ class Session:
                     self.is_lost = True
                     return EAGER
                 found = self.tree.add(self.at, key, make())
-        if found is not EAGER:
+        if isinstance(found, Call):
             self.at.last = found
             self.at = found
             self.path.append(found)
@@ -270,12 +283,15 @@ class Session:
         node = self.edge(key, lambda: self._input(array))
         if node is EAGER:
             return array
-        self.there[node] = array
+        self.there[node] = _as_it_is(array)
         return self.pending(node, array) if node.cls is not None else array
 
     def _input(self, array: ak.Array) -> Call:
-        meta = ak.Array(array._layout.to_typetracer(forget_length=True), behavior=array._behavior)
-        return Call(self.tree.graph, "input", None, (), {}, meta)
+        return attributes.of_node(Call(self.tree.graph, "input", None, (), {}, attributes.type_of(array)))
+
+    def _kept_input(self, array: ak.Array) -> Call:
+        self.tree.kept += (array._behavior or {}).values()
+        return self._input(array)
 
     def captured(self, x: Any, copied: bool = True, shared: bool = False) -> Call | None:
         """The input for an array that is not pending. `shared`: whether the call's result may share its memory."""
@@ -297,13 +313,13 @@ class Session:
             if shared:
                 self.entered.append(self.ndarrays[id(original)])
             return node
-        if x._attrs or x._layout.backend is not _CPU:
+        if not attributes.supported(x) or x._layout.backend is not _CPU:
             return None
-        key = key_of(x)
+        key = key_of(x, is_merged=True)
         original = x
         if copied:
-            x = ak.Array(copy.deepcopy(x._layout), behavior=x._behavior)
-        node = self.edge(key, lambda: self._input(x))
+            x = ak.Array(copy.deepcopy(x._layout), behavior=x._behavior, attrs=x._attrs)
+        node = self.edge(key, lambda: self._kept_input(x))
         if node is EAGER:
             return None
         self.there[node] = x if node.complete else original
@@ -315,6 +331,8 @@ class Session:
         """The result of a call: pending, or real if the call cannot be traced."""
         with self.lock:
             made = EAGER if self.is_lost or not calm(np.geterr()) else self._traced(kind, function, args, kwargs)
+            if isinstance(made, Overload):
+                return made.function(*args) if kind == "ufunc" else made.function(args[0], False)
             if made is not EAGER:
                 if made.parts is not None:
                     return type(made.parts)(self.pending(x) for x in made.parts)
@@ -362,7 +380,11 @@ class Session:
             elif isinstance(x, np.dtype) or (isinstance(x, type) and type(x) is type and issubclass(x, _NUMBERS)):
                 key.append(x)
             else:
-                raise _NotTraced
+                known = key_of_vectors(x)
+                if known is None:
+                    raise _NotTraced
+                key.append(known)
+                return Callback(x)
             return x
         if node is None:
             raise _NotTraced
@@ -371,21 +393,37 @@ class Session:
 
     def _made(self, kind: str, function: Any, args: tuple, kwargs: dict) -> Any:
         """The node of a call that was not seen at this place before."""
-        if function in _EAGER or (kind not in ("field", "item") and any(map(_behaves, nodes_in((args, kwargs))))):
+        callback = args[0] if function is ak.transform and args and isinstance(args[0], Callback) else None
+        if function in _EAGER and callback is None:
+            return EAGER
+        metas = replaced(list(args), _meta)
+        of_kwargs = replaced(kwargs, _meta)
+        custom = overloads.of_ufunc(function, metas) if kind == "ufunc" else None
+        if function is ak.sum:
+            custom = overloads.of_sum(*metas, **of_kwargs)
+        if not _is_library(custom):
+            custom = None
+        is_moved = kind in ("field", "item") or function in _MOVES
+        if custom is None and not is_moved and any(map(_behaves, nodes_in((args, kwargs)))):
             return EAGER
         try:
             with _OwnErrors():
-                meta = function(*replaced(list(args), _meta), **replaced(kwargs, _meta))
+                meta = function(*metas, **of_kwargs)
+                if custom is not None:
+                    made = custom(*metas) if kind == "ufunc" else custom(metas[0], False)
+                    return Overload(custom) if overloads.passed_on(made, meta) else EAGER
         except Exception:  # noqa: BLE001 - Awkward raises it again, on real arrays
+            return EAGER
+        if callback is not None and callback.expressions is None:
             return EAGER
         graph = self.tree.graph
         if isinstance(meta, tuple | list) and meta and all(isinstance(x, ak.Array) for x in meta):
             whole = Call(graph, kind, function, args, kwargs, None)
             whole.parts = type(meta)([Call(graph, "part", operator.getitem, (whole, i), {}, x) for i, x in enumerate(meta)])
-            return EAGER if any(x.cls is None for x in whole.parts) else whole
+            return whole if all(x.cls is not None and attributes.are_of_inputs(x.meta) for x in whole.parts) else EAGER
         if isinstance(meta, ak.Array):
             made = Call(graph, kind, function, args, kwargs, meta)
-            return EAGER if made.cls is None or meta._attrs else made
+            return made if made.cls is not None and attributes.are_of_inputs(meta) else EAGER
         if isinstance(meta, TypeTracerArray | MaybeNone | OneOf) and getattr(meta, "ndim", 0) == 0:
             return Call(graph, kind, function, args, kwargs, meta)
         return EAGER
@@ -602,6 +640,18 @@ _EAGER = {
 } | {ak.transform, ak.is_valid, ak.validity_error, ak.type, ak.almost_equal, ak.array_equal}  # fmt: skip
 
 
+# Functions of Awkward that do not ask for behaviors: they choose and move records, and do not compute with them.
+_MOVES = {
+    getattr(ak, name)
+    for name in words(
+        """
+        argcartesian argcombinations broadcast_arrays cartesian combinations concatenate drop_none fill_none firsts flatten
+        is_none local_index mask num pad_none singletons unflatten unzip where with_field with_name without_field zip
+        """
+    )
+}
+
+
 def _meta(node: Call) -> Any:
     return node.meta
 
@@ -653,11 +703,14 @@ def _is_same(known: Any, x: Any) -> bool:
     return all(_equal_bytes(np.ascontiguousarray(y), theirs[name]) for name, y in ak.to_buffers(known)[2].items())
 
 
-def key_of(array: ak.Array) -> tuple:
+def key_of(array: ak.Array, is_merged: bool = False) -> tuple:
+    """The key of all that types of results depend on. `is_merged`: whether its behavior may be a new dict in each call."""
     buffers = layouts.Buffers()
     buffers.add(array)
     behavior = array._behavior
-    return (type(array), None if behavior is None else id(behavior), _ids(behavior or {}), *map(_hashable, buffers.key))
+    which = None if behavior is None else tuple(behavior) if is_merged else id(behavior)
+    kind = (type(array), which, _ids(behavior or {}), attributes.key(array))
+    return (*kind, *map(_hashable, buffers.key))
 
 
 def _ids(behavior: Any) -> tuple:
@@ -701,12 +754,14 @@ class Pending(ak.Array):
 
     @_layout.setter
     def _layout(self, layout: Any) -> None:
-        self._fuse_replace(ak.Array(layout, behavior=self._behavior))
+        self._fuse_replace(ak.Array(layout, behavior=self._behavior, attrs=self._attrs))
 
     @property
     def layout(self) -> Any:
-        # Awkward asks each argument of a call for its backend.
-        return _ON_CPU if sys._getframe(1).f_code.co_name == "finder" else self._layout
+        caller = sys._getframe(1)
+        if caller.f_code.co_name == "finder":  # Awkward asks each argument of a call for its backend
+            return _ON_CPU
+        return self._fuse_node.meta._layout if caller.f_globals.get("__name__") == VECTOR else self._layout
 
     @layout.setter
     def layout(self, layout: Any) -> None:
@@ -733,6 +788,8 @@ class Pending(ak.Array):
             return "cpu"
         if function is ak.fields:
             return self.fields
+        if function is ak.to_layout and is_called_by_vector():
+            return self._fuse_node.meta._layout
         made = self._fuse_session.traced("call", function, args, kwargs)
         return made.copy() if isinstance(made, np.ndarray) else made
 
@@ -771,6 +828,11 @@ class Pending(ak.Array):
         self._fuse_end()
         return self.attrs
 
+    @property
+    def _attrs(self) -> Any:
+        found = attributes.values(self._fuse_node.meta, self._fuse_session.there)
+        return None if found is None else Attrs(found)
+
     def _fuse_end(self) -> None:
         """Becomes an ordinary array, whose attributes the function sets. An argument shares them with the caller's array."""
         session, argument = self._fuse_session, self._fuse_argument
@@ -793,6 +855,13 @@ class Pending(ak.Array):
 
     def _fuse_set(self, made: Any, where: Any, what: Any) -> None:
         argument, session = self._fuse_argument, self._fuse_session
+        if isinstance(made, Pending) and not attributes.alike(self._fuse_node.meta, made._fuse_node.meta):
+            self._fuse_end()  # the array keeps its attributes
+            if what is MISSING:
+                del self[where]
+            else:
+                self[where] = what
+            return
         # Computed already, from ndarrays that may change.
         is_known = isinstance(made, Pending) and not session.at.complete
         if is_known:
@@ -829,31 +898,56 @@ class Pending(ak.Array):
         return copy.deepcopy(self._fuse_real(), memo)
 
 
-Pending.__name__ = Pending.__qualname__ = ak.Array.__name__  # in texts and in the notes of errors
+# In texts, in the notes of errors, and for libraries that look for "awkward" in str(type(x)).
+_NAMES = ("__module__", "__name__", "__qualname__")
+for _name in _NAMES:
+    setattr(Pending, _name, getattr(ak.Array, _name))
 
 _ALIKE = {ak.with_field, ak.without_field, ak.with_name, ak.values_astype}  # as long as their first argument
 
 
 def _length(session: Session, node: Any) -> int:
     """The length of an array, without its data if possible."""
-    whole = node
-    while node not in session.there:
+    there = session.there
+    if node in there:
+        if not session.at.complete:  # later calls ask for the length in the same way
+            _of_length(node, ())[0].wanted = True
+        return there[node]._layout.length
+    counted, is_mask = _of_length(node, there)
+    values = session.demand(counted)
+    if is_mask:
+        return int(np.count_nonzero(np.asarray(values)))
+    length = values._layout.length
+    return session.demand(node)._layout.length if length == 1 else length  # one element may have been broadcast
+
+
+def _of_length(node: Any, there: Any) -> tuple[Any, bool]:
+    """An array with the length of `node`, or a mask that selects its elements; and whether it is a mask."""
+    while node not in there:
         first = node.args[0] if node.args else None
         where = node.args[1] if node.kind == "item" else None
         is_inner = type(where) is tuple and where and type(where[0]) is slice and where[0] == slice(None)
         if node.kind == "field" or is_inner or (node.function in _ALIKE and isinstance(first, Node)):
             node = first
         elif isinstance(where, Node) and _is_mask(where):
-            return int(np.count_nonzero(np.asarray(session.demand(where))))
+            return where, True
         else:
             break
-    length = session.demand(node)._layout.length
-    return session.demand(whole)._layout.length if length == 1 else length  # one element may have been broadcast
+    return node, False
 
 
 def _is_mask(node: Call) -> bool:
     layout = node.meta._layout if isinstance(node.meta, ak.Array) else None
     return layout is not None and layout.is_numpy and layout.purelist_depth == 1 and layout.dtype == np.bool_
+
+
+def _as_it_is(x: ak.Array) -> ak.Array:
+    """The array as it is now: its fields and attributes may be set later."""
+    made = object.__new__(type(x))
+    made.__dict__.update(x.__dict__)
+    if x._attrs:
+        made.__dict__["_attrs"] = Attrs(x._attrs)
+    return made
 
 
 def _become(x: ak.Array, value: ak.Array) -> None:
@@ -871,17 +965,24 @@ _OF_TYPES = {"awkward", "upsweep", "vector"}
 def pending_class(theirs: type) -> type | None:
     """The class of pending arrays with the methods of a behavior. Returns None if the behavior overrides a method of Pending."""
     if theirs not in _classes:
-        own = {"lib": LIBRARY} if theirs.__module__.startswith("vector.") and hasattr(theirs, "lib") else {}
         made = None
-        if not hasattr(theirs, "__awkward_validation__") and not any(map(_overrides, theirs.__mro__)):
-            made = type(theirs.__name__, (Pending, theirs), own)
+        validation = getattr(theirs, "__awkward_validation__", None)
+        # Libraries validate names and types of fields, which the type tracer has.
+        if (validation is None or _is_library(validation)) and not any(map(_overrides, theirs.__mro__)):
+            made = type(theirs.__name__, (Pending, theirs), library_of(theirs))
+            for name in _NAMES:
+                setattr(made, name, getattr(theirs, name))
         _classes.setdefault(theirs, made)
     return _classes[theirs]
 
 
 def _overrides(base: type) -> bool:
     is_library = base in ak.Array.__mro__ or base.__module__.partition(".")[0] in _OF_TYPES
-    return not is_library and any(name in vars(Pending) and name not in ("__module__", "__doc__") for name in vars(base))
+    return not is_library and any(name in vars(Pending) and name not in _OF_EVERY_CLASS for name in vars(base))
+
+
+# Names that Python adds to each class that derives from ak.Array.
+_OF_EVERY_CLASS = frozenset(vars(type("", (ak.Array,), {})))
 
 
 # ---------------------------------------------------------------------------------------------------------- a function
@@ -1136,7 +1237,7 @@ class _Arrays:
     def find(self, x: Any) -> None:
         kind = type(x)
         if isinstance(x, ak.Array):
-            if id(x) not in self.found and not x._attrs and x._layout.backend is _CPU:
+            if id(x) not in self.found and attributes.supported(x) and x._layout.backend is _CPU:
                 self.found[id(x)] = x
                 self.keys.append(key_of(x))
         elif kind in (tuple, list):

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/awkward/_fuse/overloads.py: functions of behaviors that overload ufuncs and ak.sum for records.
+"""Awkward calls such a function where it meets the records, below all lists. A recording calls it with the whole arrays. The functions
+broadcast and compute element by element, or list by list. The results are therefore equal if the types are equal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import awkward as ak
+from awkward._behavior import behavior_of, find_record_reducer, find_ufunc
+from awkward._reducers import Sum
+
+from upsweep.awkward._fuse import attributes
+
+
+def of_ufunc(ufunc: Any, inputs: Any) -> Any:
+    """The overload of a ufunc for these arrays and numbers, or None."""
+    names = [x._layout.purelist_parameter("__record__") if isinstance(x, ak.Array) else None for x in inputs]
+    if not any(names):
+        return None
+    return find_ufunc(behavior_of(*inputs), (ufunc, *[name or type(x) for name, x in zip(names, inputs)]))
+
+
+def of_sum(array: Any, axis: Any = None, **kwargs: Any) -> Any:
+    """The overload of ak.sum for an array whose events are lists of records, or None. Its arguments: the array, False."""
+    if type(axis) is not int or axis not in (1, -1) or any(x is not False for x in kwargs.values()):
+        return None
+    if not kwargs.keys() <= {"keepdims", "mask_identity"} or not isinstance(array, ak.Array) or not array._layout.is_list:
+        return None
+    records = array._layout._content
+    if records.is_indexed and not records.is_option:
+        records = records._content
+    return find_record_reducer(Sum(), records, array._behavior) if records.is_record else None
+
+
+def passed_on(made: Any, meta: Any) -> bool:
+    """Whether an overload's result has the type, the behavior and the attributes of the result of Awkward's function."""
+    return (
+        isinstance(made, ak.Array)
+        and isinstance(meta, ak.Array)
+        and made._layout.form.type == meta._layout.form.type
+        and made._behavior == meta._behavior
+        and attributes.alike(made, meta)
+    )
