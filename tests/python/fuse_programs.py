@@ -2,6 +2,8 @@
 # tests/python/fuse_programs.py: random analyses for the tests of upsweep.awkward.fuse, and events for them.
 """A program is a list of integers, which hypothesis can shrink. Each one adds an array to those that there are."""
 
+import random as of_python
+
 import awkward as ak
 import numpy as np
 
@@ -28,11 +30,11 @@ def particles(random, counts):
     return lists(counts, contents.RecordArray([contents.NumpyArray(x) for x in columns.values()], list(columns)))
 
 
-def with_missing(random, content, share=0.3):
-    """The content with missing values, in a layout that is drawn."""
+def with_missing(random, content, share=0.3, first=0):
+    """The content with missing values, in a layout that is drawn from kind `first` on."""
     n = content.length
     missing = random.random(n) < share
-    kind = random.integers(0, 6)
+    kind = random.integers(first, 6)
     if kind == 0:
         return contents.UnmaskedArray(content)
     if kind == 1:
@@ -57,6 +59,40 @@ def numbers(random, n):
     return contents.NumpyArray(random.integers(0 if dtype.kind in "bu" else -9, 2 if dtype.kind == "b" else 9, n).astype(dtype))
 
 
+def special(random, n):
+    """Numbers of any type: the smallest and largest ones, zeros, infinities and NaN among others."""
+    dtype = np.dtype(random.choice(TYPES))
+    if dtype.kind == "f":
+        those = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, np.finfo(dtype).max, np.finfo(dtype).tiny, 2.5]
+    elif dtype.kind == "b":
+        those = [False, True]
+    else:
+        those = [np.iinfo(dtype).min, np.iinfo(dtype).max, 0, 1, 2, 7]
+    return contents.NumpyArray(np.array(those, dtype)[random.integers(0, len(those), n)])
+
+
+def one_long(random, count, longest):
+    """Counts of lists of which one has `longest` elements."""
+    counts = random.poisson(2, count)
+    if count:
+        counts[random.integers(0, count)] = longest
+    return counts
+
+
+def nested_with_missing(random, count):
+    """Lists of lists of numbers. Lists, lists in lists and numbers are missing."""
+    of_lists = random.poisson(2, count)
+    inner = random.poisson(1.5, int(of_lists.sum()))
+    innermost = lists(inner, with_missing(random, numbers(random, int(inner.sum()))))
+    return ak.Array(with_missing(random, lists(of_lists, with_missing(random, innermost)), 0.1))
+
+
+def jets_with_missing(random, count):
+    """Lists of records. Records are missing. test_fuse_differences.py has what an UnmaskedArray would differ in."""
+    made = particles(random, random.poisson(2, count))
+    return ak.Array(contents.ListOffsetArray(made.offsets, with_missing(random, made.content, first=1)))
+
+
 def missing_lists(random, count):
     """Lists of numbers. Lists are missing, and numbers may be missing."""
     counts = random.poisson(2, count)
@@ -66,7 +102,8 @@ def missing_lists(random, count):
     return ak.Array(with_missing(random, lists(counts, content)))
 
 
-def made_events(count, seed=0):
+def made_events(count, seed=0, longest=20):
+    """Arrays of events. `longest` is the length of one list of "long"."""
     random = np.random.default_rng(seed)
     missing = random.random(count) < 0.3
     of_lists = random.poisson(2, count)
@@ -101,6 +138,12 @@ def made_events(count, seed=0):
         "regular": ak.Array(contents.RegularArray(numbers(random, 3 * count), 3, count)),
         "regular1": ak.Array(contents.RegularArray(numbers(random, count), 1, count)),
         "numpy": ak.Array(random.normal(0, 5, (count, 3))),
+        "special": ak.Array(lists(few := random.poisson(2, count), special(random, int(few.sum())))),
+        "special2": ak.Array(special(random, count)),
+        "long": ak.Array(lists(many := one_long(random, count, longest), numbers(random, int(many.sum())))),
+        "optjets": jets_with_missing(random, count),
+        "optnested": nested_with_missing(random, count),
+        "none": ak.Array(lists(np.zeros(count, np.int64), numbers(random, 0))),
     }
 
 
@@ -134,7 +177,27 @@ def filtered(x):
     return twice[np.arange(len(twice)) >= len(x)]
 
 
-LAYOUTS = [lambda x: x, as_list_array, indexed, sliced, small_offsets, filtered]
+def in_other_order(x):
+    """Lists whose elements are in another order than the lists, with gaps between them."""
+    layout = ak.to_packed(ak.concatenate([x, x]))[::-2].layout if len(x) else x.layout
+    layout = layout.project() if layout.is_indexed and not layout.is_option else layout
+    if not layout.is_list or layout.is_regular:
+        return x
+    back = np.arange(layout.length - 1, -1, -1)
+    starts, stops = (np.asarray(each.data)[back] for each in (layout.starts, layout.stops))
+    return ak.Array(contents.ListArray(ak.index.Index64(starts), ak.index.Index64(stops), layout.content))
+
+
+def strided(x):
+    """Every second element of columns."""
+
+    def every_second(layout, **_):
+        return contents.NumpyArray(np.repeat(layout.data, 2, axis=0)[::2]) if layout.is_numpy else None
+
+    return ak.transform(every_second, x)
+
+
+LAYOUTS = [lambda x: x, as_list_array, indexed, sliced, small_offsets, filtered, in_other_order, strided]
 
 BINARY = [np.add, np.subtract, np.multiply, np.maximum, np.minimum, np.true_divide, np.floor_divide, np.remainder, np.hypot,
           np.arctan2, np.copysign, np.fmod, np.fmax]  # fmt: skip
@@ -143,7 +206,7 @@ UNARY = [np.sin, np.cos, np.abs, lambda x: np.sqrt(np.abs(x)), lambda x: np.exp(
          lambda x: x + np.float32(0.5), lambda x: x // 2, lambda x: x % 3, np.arcsinh, ak.nan_to_num]  # fmt: skip
 COMPARE = [np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal]
 REDUCE = [ak.sum, ak.min, ak.max, ak.count, ak.mean, ak.any, ak.all, ak.argmin, ak.argmax, ak.count_nonzero, ak.prod]
-STEPS = 53
+STEPS = 58
 
 
 class Interpreter:
@@ -162,10 +225,14 @@ class Interpreter:
         self.missing = [events["missing"], events["missing2"]]
         self.optional = [events["optmet"]]  # records with "pt" and "n"
         self.flat.append(events["number"])
+        self.flat.append(events["special2"])
+        self.nested.append(events["optnested"])
+        self.long = [events["long"]]  # lists of which one may be long. No step makes pairs of their elements
         self.results = []
-        for name in ("jets", "muons"):
+        for name in ("jets", "muons", "optjets"):
             self.add_records(events[name])
-        self.jagged.append((events["optlist"], self.new_group()))
+        for name in ("optlist", "special", "none"):
+            self.jagged.append((events[name], self.new_group()))
 
     def new_group(self):
         self.group += 1
@@ -277,7 +344,8 @@ class Interpreter:
             changed = ak.with_field(records, [records.pt * 2, z, 1][b % 3], ["pt", "new"][a % 2])
             self.results.append(changed[["pt", "eta"]])
         elif step == 32:
-            self.jagged.append((ak.drop_none(x, axis=1), self.new_group()))
+            # Without to_packed, Awkward takes other elements of a ListArray whose first list does not begin at 0.
+            self.jagged.append((ak.drop_none(ak.to_packed(x), axis=1), self.new_group()))
         elif step == 33:
             nested = self.nested[a % len(self.nested)]
             made = [nested * 2, nested + z, nested[nested > 0], ak.sort(nested, axis=2)][b % 4]
@@ -294,6 +362,8 @@ class Interpreter:
 
         elif step < 53:
             self.step_of_missing(step, a, b, x, z)
+        else:
+            self.step_of_long_lists(step, a, b, x, z)
 
     def step_of_missing(self, step, a, b, x, z):
         """Steps of lists that may be missing, and of records that may be missing."""
@@ -366,6 +436,36 @@ class Interpreter:
             many = ak.mask(nested, ak.num(nested, axis=2) > 1 if b % 2 else nested > 0)
             self.results.append([many, ak.sum(many, axis=2), ak.fill_none(many, 0, axis=[0, 1, 2, -1][b % 4])][a % 3])
 
+    def step_of_long_lists(self, step, a, b, x, z):
+        """Steps of lists of which one may be long, of unions, and of missing records in lists."""
+        y = self.long[a % len(self.long)]
+        records, _ = self.records[b % len(self.records)]
+        if step == 53:
+            made = [lambda: UNARY[(a + b) % len(UNARY)](y), lambda: BINARY[(a + b) % len(BINARY)](y, z), lambda: y[y > 1],
+                    lambda: ak.sort(y, ascending=a % 2 == 0), lambda: y[ak.argsort(y)], lambda: y[:, 1:],
+                    lambda: ak.concatenate([y, x], axis=1), lambda: ak.values_astype(y, np.float32),
+                    lambda: ak.where(y > 2, y, z), lambda: y - ak.max(y, axis=1, keepdims=True),
+                    lambda: y[ak.local_index(y) % 2 == 0], lambda: ak.mask(y, y > 0)][b % 12]()  # fmt: skip
+            self.long.append(made)
+        elif step == 54:
+            self.flat.append(REDUCE[b % len(REDUCE)](y, axis=1) if a % 2 else [ak.num(y), ak.firsts(y)][b % 2])
+        elif step == 55:
+            made = [lambda: ak.flatten(y), lambda: ak.pad_none(y, 3, clip=True), lambda: ak.sum(y, axis=None),
+                    lambda: ak.cartesian({"y": y, "pt": self.records[1][0].pt}), lambda: ak.zip({"y": y, "z": z}),
+                    lambda: ak.fill_none(ak.mask(y, y > 0), 1),
+                    lambda: ak.singletons(ak.firsts(y))][b % 7]()  # fmt: skip
+            self.results.append(made)
+        elif step == 56:
+            joined = ak.concatenate([self.records[0][0][["pt", "eta"]], records[["pt", ["w", "n"][a % 2]]]], axis=1)
+            self.jagged.append((joined.pt, self.new_group()))
+            self.results.append([joined, ak.concatenate([x, self.masks[0][0]], axis=1)][b % 2])
+        elif step == 57:
+            made = [lambda: ak.drop_none(ak.to_packed(records), axis=1).pt, lambda: records[~ak.is_none(records, axis=1)].pt,
+                    lambda: ak.is_none(records, axis=1), lambda: ak.firsts(records).pt, lambda: x[z > 1], lambda: records[z > 1],
+                    lambda: ak.pad_none(ak.to_packed(records), 2, clip=True).pt,
+                    lambda: ak.fill_none(records.pt, -1)][b % 8]()  # fmt: skip
+            self.results.append(made)
+
     def filter_events(self, mask):
         self.records = [(x[mask], group) for x, group in self.records]
         self.jagged = [(x[mask], group) for x, group in self.jagged]
@@ -376,11 +476,13 @@ class Interpreter:
         self.regular = [(x[mask], size) for x, size in self.regular]
         self.missing = [x[mask] for x in self.missing]
         self.optional = [x[mask] for x in self.optional]
+        self.long = [x[mask] for x in self.long]
 
     def outputs(self):
         last = [pool[-1][0] for pool in (self.jagged, self.masks)]
         return {"results": self.results[-2:], "last": last, "flat": tuple(self.flat[-2:]), "records": self.records[-1][0],
-                "nested": self.nested[-1], "missing": self.missing[-1], "optional": self.optional[-1]}  # fmt: skip
+                "nested": self.nested[-1], "missing": self.missing[-1], "optional": self.optional[-1],
+                "long": self.long[-1]}  # fmt: skip
 
 
 def interpret(program, events):
@@ -388,6 +490,18 @@ def interpret(program, events):
     for code in program:
         state.step(code)
     return state.outputs()
+
+
+def drawn(seed):
+    """Returns the program of a seed, and its events in a layout that is also drawn."""
+    numbers = of_python.Random(seed)
+    program = [numbers.randrange(STEPS * 16 * 32) for _ in range(numbers.randint(1, 12))]
+    # ak.num of small offsets is int32.
+    layout = numbers.choice([x for x in LAYOUTS if x is not small_offsets])
+    many = seed % 10 == 0
+    count = numbers.choice([0, 1, 2, 40, 40, 40, 40, 1500 if many else 40])
+    longest = int(10 ** numbers.uniform(0, 5 if many else 2))
+    return program, {name: layout(array) for name, array in made_events(count, seed, longest).items()}
 
 
 def equal(x, y, rtol):
@@ -431,7 +545,8 @@ def hidden(layout):
         return [hidden(layout.content(i)) for i in range(len(layout.contents))]
     if layout.is_option:
         found = None
-        if "var" in str(layout.content.form.type) and layout.content.length:
+        form = str(layout.content.form.type)
+        if "var" in form and "union" not in form and layout.content.length:
             masked = layout.to_ByteMaskedArray(*[] if type(layout) is contents.BitMaskedArray else [True])
             found = ak.num(ak.Array(masked.content[: layout.length]), axis=-1).to_list()
         return [found, hidden(layout.project())]

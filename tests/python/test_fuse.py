@@ -8,7 +8,6 @@ import functools
 import operator
 import os
 import pickle
-import random
 import subprocess
 import sys
 import threading
@@ -146,12 +145,7 @@ REASONS = (
 @pytest.mark.parametrize("first", range(0, PROGRAMS, PER_TEST))
 def test_random_programs(first, fuse):
     for seed in range(first, min(first + PER_TEST, PROGRAMS)):
-        numbers = random.Random(seed)
-        program = [numbers.randrange(fuse_programs.STEPS * 256) for _ in range(numbers.randint(1, 12))]
-        # ak.num of small offsets is int32.
-        layout = numbers.choice([x for x in fuse_programs.LAYOUTS if x is not fuse_programs.small_offsets])
-        count = numbers.choice([0, 1, 2, 40, 40, 40, 40, 1500 if seed % 10 == 0 else 40])
-        events = {name: layout(array) for name, array in made_events(count, seed).items()}
+        program, events = fuse_programs.drawn(seed)
 
         def analysis(events, program=program):
             return fuse_programs.interpret(program, events)

@@ -28,3 +28,24 @@ def test_classes_of_lists_in_lists():
         return ak.zip({"a": x, "b": x * 2}, depth_limit=2)
 
     assert_alike(ak.pad_none(function(array).a, 1, axis=2), ak.pad_none(fuse(function)(array).a, 1, axis=2))
+
+
+@expected_to_fail("Awkward carries records that stay in their order without an index; the recording does not know")
+def test_classes_of_records_in_pairs():
+    records = ak.Array([[{"a": 1.0}], [{"a": 2.0}]])
+
+    def function(x, y):
+        return ak.cartesian({"x": x, "y": y})
+
+    assert_alike(function(records.a, records), fuse(function)(records.a, records))
+
+
+@expected_to_fail("Awkward carries the elements of a ListArray only if its lists have gaps; the recording does not know")
+def test_classes_of_records_in_lists_in_order():
+    records = contents.UnmaskedArray(contents.RecordArray([contents.NumpyArray(np.arange(3.0))], ["a"]))
+    array = ak.Array(contents.ListArray(index(0, 2), index(2, 3), records))
+
+    def function(x):
+        return ak.with_field(x, 1, "new")
+
+    assert_alike(function(array), fuse(function)(array))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/test_fuse_exact.py: fuse(exact=True): results have the bits of Awkward on this machine.
 import pickle
-import random
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ ak = pytest.importorskip("awkward")
 
 import fuse_analyses
 import fuse_programs
-from fuse_programs import differences, made_events
+from fuse_programs import differences
 from test_fuse import FUSED_QUERIES, adl, result_of
 from upsweep.awkward._fuse import fuse
 
@@ -94,9 +93,7 @@ def test_kinematics(dtype):
 
 def test_random_programs():
     for seed in range(12):
-        of = random.Random(1000 + seed)
-        program = [of.randrange(fuse_programs.STEPS * 256) for _ in range(of.randint(1, 12))]
-        events = made_events(60, seed)
+        program, events = fuse_programs.drawn(1000 + seed)
 
         def analysis(events, program=program):
             return fuse_programs.interpret(program, events)
