@@ -882,7 +882,7 @@ TEST_F(TableTest, OtherTypesDoNotKeepATableFromBeingOpened) {
     for (const auto& [type, shown] : {std::pair{arrow::timestamp(arrow::TimeUnit::MICRO), "timestamp[us]"},
                                       {arrow::binary(), "binary"},
                                       {arrow::time32(arrow::TimeUnit::MILLI), "time32[ms]"},
-                                      {arrow::list(arrow::int64()), "list<"},
+                                      {arrow::list(arrow::utf8()), "list<"},
                                       {arrow::decimal256(50, 2), "decimal256(50, 2)"}}) {
       const auto table = table_with(container, require(arrow::MakeArrayOfNull(type, 2)));
       EXPECT_NE(field_of_column(*table, "x").unsupported.find(shown), std::string::npos) << type->ToString();
@@ -893,6 +893,25 @@ TEST_F(TableTest, OtherTypesDoNotKeepATableFromBeingOpened) {
     const auto table = open_table(put_columns(container, {{"s", structs}, {"n", array}}));
     EXPECT_EQ(table->fields()[0].unsupported, "struct<b: int64>");
     EXPECT_EQ(numbers<std::int64_t>(*table, "n"), (Optionals<std::int64_t>{1, 2}));
+  }
+}
+
+TEST_F(TableTest, ListsOfNumbersAreRead) {
+  const auto offsets = array_of<arrow::Int32Type>({0, 2, 2, 3});
+  const auto lists = require(arrow::ListArray::FromArrays(*offsets, *array_of<arrow::Int64Type>({7, 8, 9})));
+  for (const Container container : kContainers) {
+    const auto table = open_table(put_columns(container, {{"x", lists}}));
+    const Field& field = table->fields()[0];
+    ASSERT_NE(field.element, nullptr);
+    EXPECT_EQ(field.element->storage, Storage::int64);
+    EXPECT_NE(field.unsupported.find("list<"), std::string::npos);
+    Batch batch;
+    ASSERT_TRUE(table->open(0, {0})->next(batch));
+    ASSERT_EQ(batch.rows, 3);
+    const ColumnLists& read = *batch.columns[0].lists;
+    EXPECT_EQ(std::vector(read.offsets, read.offsets + 4), (std::vector<std::int64_t>{0, 2, 2, 3}));
+    const auto* const elements = static_cast<const std::int64_t*>(read.elements.values);
+    EXPECT_EQ(std::vector(elements, elements + 3), (std::vector<std::int64_t>{7, 8, 9}));
   }
 }
 

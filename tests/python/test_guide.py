@@ -63,7 +63,7 @@ def value_of(code, names):
     [
         ("for_numpy.md", "NumPy", [], 29, 15),
         ("for_awkward.md", "Awkward Array", ["awkward"], 22, 4),
-        ("for_duckdb.md", "DuckDB", ["duckdb", "pyarrow"], 19, 6),
+        ("for_duckdb.md", "DuckDB", ["duckdb", "pyarrow"], 20, 6),
     ],
 )
 def test_both_sides_come_to_the_same(page, library, modules, pairs, results, tmp_path, monkeypatch):
