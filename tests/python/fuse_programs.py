@@ -382,11 +382,11 @@ class Interpreter:
             self.results.append(made)
         elif step == 55:
             records, others = (self.optional[i % len(self.optional)] for i in (a, b))
-            made = [lambda: ak.where(z > 1, records, others), lambda: ak.where(ak.is_none(z), records, others),
-                    lambda: ak.where(records.n > 1, records, others), lambda: ak.where(records.n > 1, others.pt, 0)][a % 4]()  # fmt: skip
+            conditions = [z > 1, ak.is_none(z), records.n > 1]
+            made = ak.where(conditions[a % 3], *((records, others) if b % 2 else (records.pt, 0)))
             self.results.append(made)
         elif step == 56:
-            # Other lists of as many elements, except where they are missing.
+            # Other lists, whose numbers of elements are equal except where they are missing.
             longer = ak.concatenate([x, [x, y][b % 2][:, : a % 2]], axis=1)
             w = ak.mask(longer, ak.num(longer) == ak.num(x))
             made = [lambda: x + w, lambda: x[w > 1], lambda: w[x > 1], lambda: ak.sum(x * w, axis=1), lambda: w[w > x],
@@ -396,17 +396,18 @@ class Interpreter:
         elif step == 57:
             nested = self.nested[a % len(self.nested)]
             closest = ak.argmin(nested, axis=2, keepdims=True)
+            least = ak.argmin(x, axis=1, keepdims=True)[:, np.newaxis]
             made = [lambda: nested[closest], lambda: ak.firsts(nested[closest], axis=2), lambda: ak.flatten(closest, axis=-1),
                     lambda: nested[ak.argmax(nested > 0, axis=2, keepdims=True)],
-                    lambda: ak.flatten(ak.argmin(x, axis=1, keepdims=True)[:, np.newaxis] == ak.local_index(x), axis=-1)][b % 5]()  # fmt: skip
+                    lambda: ak.flatten(least == ak.local_index(x), axis=-1)][b % 5]()  # fmt: skip
             self.results.append(made)
         elif step == 58:
             records = self.records[a % len(self.records)][0]
             flags = self.masks[b % len(self.masks)][0]
-            made = [lambda: ak.flatten(records, axis=-1).pt, lambda: ak.num(records, axis=-1), lambda: ak.firsts(records, axis=-1),
-                    lambda: ak.local_index(records, axis=-1), lambda: ak.argmax(flags, axis=1), lambda: ak.argmin(flags, axis=1),
-                    lambda: x[ak.argmax(flags, axis=1, keepdims=True)]][b % 7]()  # fmt: skip
-            self.results.append(made)
+            made = [lambda: ak.flatten(records, axis=-1).pt, lambda: ak.num(records, axis=-1),
+                    lambda: ak.firsts(records, axis=-1), lambda: ak.local_index(records, axis=-1), lambda: ak.argmax(flags, axis=1),
+                    lambda: ak.argmin(flags, axis=1), lambda: x[ak.argmax(flags, axis=1, keepdims=True)]]  # fmt: skip
+            self.results.append(made[b % 7]())
 
     def filter_events(self, mask):
         self.records = [(x[mask], group) for x, group in self.records]

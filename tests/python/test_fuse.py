@@ -708,7 +708,7 @@ def test_choices_among_missing_values(sizes, fuse):
 
 @pytest.mark.parametrize("valid_when", [False, True])
 def test_missing_lists_of_other_lengths(valid_when, fuse):
-    """Lists of as many elements, except where they are missing: these do not count."""
+    """The numbers of elements are equal, except where lists are missing: these do not count."""
     random = np.random.default_rng(3)
     counts = random.integers(0, 4, 80)
     hidden = np.where(random.random(80) < 0.3, random.integers(0, 4, 80), counts)
@@ -726,8 +726,9 @@ def test_missing_lists_of_other_lengths(valid_when, fuse):
 
     def analysis(x, y, nested, inside):
         index = ak.argmax(y, axis=1, keepdims=True)
-        return [ak.sum(x * y, axis=1), ak.sum(x[y > 0], axis=1), ak.sum(y[x > 0], axis=1), ak.firsts(x[index]), x[ak.local_index(y)],
-                ak.sum(ak.zip({"x": x, "y": y}).x, axis=1), ak.sum(nested[inside > 0], axis=2), ak.sum(nested + inside, axis=2)]  # fmt: skip
+        lists = [x * y, x[y > 0], y[x > 0], x[index], x[ak.local_index(y)], ak.zip({"x": x, "y": y}).x]
+        of_lists = [nested[inside > 0], nested + inside]
+        return [ak.sum(each, axis=1) for each in lists], [ak.sum(each, axis=2) for each in of_lists]
 
     for y in (masked, indexed):
         fused = check(fuse, analysis, x, y, nested, inside)
@@ -744,8 +745,9 @@ def test_elements_of_lists_in_lists_by_position(fuse):
         pairs = ak.cartesian({"a": jets, "b": muons}, nested=True)
         closest = ak.argmin(abs(pairs.a.eta - pairs.b.eta), axis=2, keepdims=True)
         least = ak.argmin(jets.pt, axis=1, keepdims=True)
-        return [ak.firsts(pairs.b[closest], axis=2).pt * 2, ak.flatten(closest, axis=-1), nested[ak.argmax(nested, axis=2, keepdims=True)],
-                ak.flatten(least[:, np.newaxis] == ak.local_index(jets), axis=-1)]  # fmt: skip
+        most = ak.argmax(nested, axis=2, keepdims=True)
+        is_least = ak.flatten(least[:, np.newaxis] == ak.local_index(jets), axis=-1)
+        return ak.firsts(pairs.b[closest], axis=2).pt * 2, ak.flatten(closest, axis=-1), nested[most], is_least
 
     fused = check(fuse, analysis, events["jets"], events["muons"], events["nested"])
     assert not any(stage.calls for stage in stages_of(fused))

@@ -252,7 +252,7 @@ class Lowering:
     # ---- broadcasting
 
     def aligned(self, lists: int, others: int, valid: Val | None, message: str) -> Val:
-        """The positions in `lists` of the elements of other lists, which must have as many elements.
+        """The positions in `lists` of the elements of other lists, whose numbers of elements must be equal.
 
         Lists that are not valid may have other numbers of elements. Their positions have no meaning.
         """
