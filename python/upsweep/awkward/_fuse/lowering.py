@@ -422,8 +422,6 @@ class Lowering:
         mask = self.everywhere(number.value, x.lists)
         if isinstance(index, Option):  # what the mask does not say becomes a missing value
             mask = self.map("bit_or", mask, self.invert(index.valid))
-        if not is_alike and valid is not None:
-            mask = self.both(mask, self.take(valid, self.parents(x.lists)))
         kept = self.builder.filter(x.lists, mask.handle)
         made = self.filtered(x.content, kept)
         if isinstance(index, Option):
