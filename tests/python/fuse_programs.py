@@ -206,7 +206,7 @@ UNARY = [np.sin, np.cos, np.abs, lambda x: np.sqrt(np.abs(x)), lambda x: np.exp(
          lambda x: x + np.float32(0.5), lambda x: x // 2, lambda x: x % 3, np.arcsinh, ak.nan_to_num]  # fmt: skip
 COMPARE = [np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal]
 REDUCE = [ak.sum, ak.min, ak.max, ak.count, ak.mean, ak.any, ak.all, ak.argmin, ak.argmax, ak.count_nonzero, ak.prod]
-STEPS = 58
+STEPS = 64
 
 
 class Interpreter:
@@ -362,8 +362,10 @@ class Interpreter:
 
         elif step < 53:
             self.step_of_missing(step, a, b, x, z)
-        else:
+        elif step < 58:
             self.step_of_long_lists(step, a, b, x, z)
+        else:
+            self.step_of_choices(step, a, b, x, y, z)
 
     def step_of_missing(self, step, a, b, x, z):
         """Steps of lists that may be missing, and of records that may be missing."""
@@ -465,6 +467,47 @@ class Interpreter:
                     lambda: ak.pad_none(ak.to_packed(records), 2, clip=True).pt,
                     lambda: ak.fill_none(records.pt, -1)][b % 8]()  # fmt: skip
             self.results.append(made)
+
+    def step_of_choices(self, step, a, b, x, y, z):
+        """Steps that choose among values that may be missing, and elements by lists that may be missing."""
+        first, second = (self.flat[i % len(self.flat)] for i in (a + b, b))
+        if step == 58:
+            sides = [(first, second), (first, 1.5), (2, second), (first, first)][b % 4]
+            self.flat.append(ak.where(z > 0, *sides))
+        elif step == 59:
+            # Lists of numbers, of which some are missing, and the same lists.
+            w = ak.mask(y, y > a % 3, valid_when=b % 2 == 0)
+            made = [lambda: ak.where(w > 1, x, y), lambda: ak.where(w > 1, w, 0), lambda: ak.where(x > 1, w, y),
+                    lambda: ak.where(w > 1, x, w), lambda: ak.where(x > 1, 1, w)][b % 5]()  # fmt: skip
+            self.results.append(made)
+        elif step == 60:
+            records, others = (self.optional[i % len(self.optional)] for i in (a, b))
+            conditions = [z > 1, ak.is_none(z), records.n > 1]
+            made = ak.where(conditions[a % 3], *((records, others) if b % 2 else (records.pt, 0)))
+            self.results.append(made)
+        elif step == 61:
+            # Other lists, whose numbers of elements are equal except where they are missing.
+            longer = ak.concatenate([x, [x, y][b % 2][:, : a % 2]], axis=1)
+            w = ak.mask(longer, ak.num(longer) == ak.num(x))
+            made = [lambda: x + w, lambda: x[w > 1], lambda: w[x > 1], lambda: ak.sum(x * w, axis=1), lambda: w[w > x],
+                    lambda: x[ak.argmax(w, axis=1, keepdims=True)], lambda: ak.zip({"x": x, "w": w}),
+                    lambda: x[ak.local_index(w)]][b % 8]()  # fmt: skip
+            self.results.append(made)
+        elif step == 62:
+            nested = self.nested[a % len(self.nested)]
+            closest = ak.argmin(nested, axis=2, keepdims=True)
+            least = ak.argmin(x, axis=1, keepdims=True)[:, np.newaxis]
+            made = [lambda: nested[closest], lambda: ak.firsts(nested[closest], axis=2), lambda: ak.flatten(closest, axis=-1),
+                    lambda: nested[ak.argmax(nested > 0, axis=2, keepdims=True)],
+                    lambda: ak.flatten(least == ak.local_index(x), axis=-1)][b % 5]()  # fmt: skip
+            self.results.append(made)
+        elif step == 63:
+            records = self.records[a % len(self.records)][0]
+            flags = self.masks[b % len(self.masks)][0]
+            made = [lambda: ak.flatten(records, axis=-1).pt, lambda: ak.num(records, axis=-1),
+                    lambda: ak.firsts(records, axis=-1), lambda: ak.local_index(records, axis=-1), lambda: ak.argmax(flags, axis=1),
+                    lambda: ak.argmin(flags, axis=1), lambda: x[ak.argmax(flags, axis=1, keepdims=True)]]  # fmt: skip
+            self.results.append(made[b % 7]())
 
     def filter_events(self, mask):
         self.records = [(x[mask], group) for x, group in self.records]

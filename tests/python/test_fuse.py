@@ -671,6 +671,107 @@ def test_missing_lists_are_fused(function, fuse):
     assert not any(stage.calls for stage in stages_of(fused))
 
 
+def optional_numbers(count, seed):
+    values = np.random.default_rng(seed)
+    return ak.Array([None if values.random() < 0.3 else float(values.integers(-3, 4)) for _ in range(count)])
+
+
+def optional_records(count, seed):
+    x, y = optional_numbers(count, seed), optional_numbers(count, seed + 10)
+    records = ak.zip({"a": x, "b": ak.zip({"c": y})}, depth_limit=1)
+    return ak.mask(records, ak.is_none(optional_numbers(count, seed + 20)), valid_when=False)
+
+
+@pytest.mark.parametrize("sizes", [None, [4, 0, 5, 1, 30]])
+def test_choices_among_missing_values(sizes, fuse):
+    """A missing value on the side that is not chosen does not count."""
+    c, x, y = (optional_numbers(40, i) for i in range(3))
+    r, s = optional_records(40, 3), optional_records(40, 5)
+    arrays = [c, x, y, ak.fill_none(x, 0.0), r, s]
+    if sizes is not None:
+        arrays = [ak.unflatten(each, sizes) for each in arrays]
+
+    def analysis(c, x, y, z, r, s):
+        return [ak.where(c > 0, x, y), ak.where(c > 0, x, z), ak.where(c > 0, 1.5, y), ak.where(z > 0, x, y), ak.where(c > 0, z, 2),
+                ak.where(c > 0, r, s), ak.where(c > 0, r, s).b.c, ak.where(z > 0, r, s).a]  # fmt: skip
+
+    fused = check(fuse, analysis, *arrays)
+    if sizes is None:
+        assert not any(stage.calls for stage in stages_of(fused))
+
+
+@pytest.mark.parametrize("valid_when", [False, True])
+def test_missing_lists_of_other_lengths(valid_when, fuse):
+    """The numbers of elements are equal, except where lists are missing: these do not count."""
+    random = np.random.default_rng(3)
+    counts = random.integers(0, 4, 80)
+    hidden = np.where(random.random(80) < 0.3, random.integers(0, 4, 80), counts)
+
+    def lists_of(counts):
+        return ak.Array(fuse_programs.lists(counts, contents.NumpyArray(random.normal(0, 2, counts.sum()))))
+
+    x, other = lists_of(counts), lists_of(hidden)
+    masked = ak.mask(other, (hidden == counts) == valid_when, valid_when=valid_when)
+    indexed = ak.Array(
+        contents.IndexedOptionArray(ak.index.Index64(np.where(hidden == counts, np.arange(80), -1)), other.layout)
+    )
+    nested = ak.Array(fuse_programs.lists(np.array([50, 0, 30]), x.layout))
+    inside = ak.Array(fuse_programs.lists(np.array([50, 0, 30]), masked.layout))
+
+    def analysis(x, y, nested, inside):
+        index = ak.argmax(y, axis=1, keepdims=True)
+        lists = [x * y, x[y > 0], y[x > 0], x[index], x[ak.local_index(y)], ak.zip({"x": x, "y": y}).x]
+        of_lists = [nested[inside > 0], nested + inside]
+        return [ak.sum(each, axis=1) for each in lists], [ak.sum(each, axis=2) for each in of_lists]
+
+    for y in (masked, indexed):
+        fused = check(fuse, analysis, x, y, nested, inside)
+        assert all(stage.plan is not None for stage in stages_of(fused))
+    wrong = ak.mask(other, hidden >= 0)
+    assert isinstance(result_of(lambda x, y: x * y, x, wrong), ValueError)
+    check(fuse, lambda x, y: x * y, x, wrong, reason="lists of different lengths are broadcast")
+
+
+def test_elements_of_lists_in_lists_by_position(fuse):
+    events = made_events(60)
+
+    def analysis(jets, muons, nested):
+        pairs = ak.cartesian({"a": jets, "b": muons}, nested=True)
+        closest = ak.argmin(abs(pairs.a.eta - pairs.b.eta), axis=2, keepdims=True)
+        least = ak.argmin(jets.pt, axis=1, keepdims=True)
+        most = ak.argmax(nested, axis=2, keepdims=True)
+        is_least = ak.flatten(least[:, np.newaxis] == ak.local_index(jets), axis=-1)
+        return ak.firsts(pairs.b[closest], axis=2).pt * 2, ak.flatten(closest, axis=-1), nested[most], is_least
+
+    fused = check(fuse, analysis, events["jets"], events["muons"], events["nested"])
+    assert not any(stage.calls for stage in stages_of(fused))
+
+
+def test_positions_of_flags(fuse):
+    flags = ak.Array([[False, True, True], [], [True, False], [False, False], [True, True, False]])
+
+    def analysis(x):
+        return [f(y, axis=1, keepdims=k) for f in (ak.argmax, ak.argmin) for k in (False, True) for y in (x, ~x)]
+
+    fused = check(fuse, analysis, flags)
+    assert not any(stage.calls for stage in stages_of(fused))
+
+
+@pytest.mark.parametrize("axis", [-1, -2])
+def test_axes_of_records_from_the_inside(axis, fuse):
+    events = made_events(60)
+    pairs = ak.cartesian([events["jets"], events["muons"]], nested=True)["0"]
+
+    def analysis(jets, nested):
+        return [f(x, axis=axis) for f in (ak.num, ak.local_index, ak.firsts, ak.is_none) for x in (jets[["pt", "n"]], nested)]
+
+    fused = check(fuse, analysis, events["jets"], pairs)
+    assert any(stage.plan is not None for stage in stages_of(fused))
+    # Fields of several depths have no common innermost axis.
+    lists = ak.unflatten(ak.zip({"x": events["met"].pt, "y": events["jets"].pt}, depth_limit=1), [20, 0, 40])
+    check(fuse, lambda x: (ak.num(x, axis=axis), x.x + 1), lists, reason="AxisError")
+
+
 @pytest.mark.parametrize("least", [0, 2])
 def test_types_that_depend_on_data(least, fuse):
     """pad_none of a ListArray returns it as it is if no list is short."""

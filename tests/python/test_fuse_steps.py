@@ -409,6 +409,21 @@ def test_ndarrays_that_change_after_ufuncs():
     check(scaled, (jets_of(),), (jets_of(61, 1),))
 
 
+def test_arrays_whose_fields_are_set_are_computed_only_if_needed():
+    def function(x):
+        y = x[x.pt > 1]
+        y["pt"] = y.pt * len(x)
+        y["more"] = y.pt + 1
+        return ak.sum(y.more, axis=1)
+
+    fused = fuse(function)
+    for _ in range(3):
+        assert_alike(function(jets_of()), fused(jets_of()))
+    said = fused.explain(jets_of())
+    assert "a plan of" in said
+    assert "with_field" not in said
+
+
 def test_ndarrays_that_change_in_later_calls_only():
     def sometimes(x, change):
         weights = np.ones(len(x))

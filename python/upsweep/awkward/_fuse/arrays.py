@@ -160,7 +160,8 @@ def has_lists(x: Any) -> bool:
         return any(map(has_lists, x.fields.values()))
     if isinstance(x, Fixed):
         return any(map(has_lists, x.contents))
-    return isinstance(x, Lists) or (isinstance(x, Option | Single) and has_lists(x.content))
+    is_variable = isinstance(x, Lists) or (isinstance(x, Single) and not x.regular)
+    return is_variable or (isinstance(x, Option | Single) and has_lists(x.content))
 
 
 ARRAYS = (Column, Record, Union, Lists, Option, Single, Fixed, Foreign)

@@ -26,6 +26,7 @@ from upsweep.awkward._fuse.arrays import (
     Union,
     Unsupported,
     Val,
+    has_lists,
 )
 from upsweep.awkward._fuse.layouts import TYPES
 from upsweep.awkward._fuse.lowering import Lowering
@@ -63,18 +64,21 @@ def level(x: Any, axis: Any) -> int:
     if isinstance(axis, bool) or not isinstance(axis, int):
         raise Unsupported(f"axis={axis!r}")
     if axis < 0:
-        if leads_to_records(x):
-            raise Unsupported(f"axis={axis} of records")
+        if not of_one_depth(x):
+            raise Unsupported(f"axis={axis} of records with lists")
         axis += depth(x)
     if axis < 0:
         raise Unsupported("an axis that does not exist")
     return axis
 
 
-def leads_to_records(x: Any) -> bool:
-    if isinstance(x, Lists | Single | Option):
-        return leads_to_records(x.content)
-    return isinstance(x, Record)
+def of_one_depth(x: Any) -> bool:
+    """Whether all numbers are as deep as depth() says."""
+    if isinstance(x, Record):
+        return bool(x.fields) and type(x) is Record and all(depth(y) == 1 and of_one_depth(y) for y in x.fields.values())
+    if isinstance(x, Fixed):
+        return all(map(of_one_depth, x.contents))
+    return isinstance(x, Column) or (isinstance(x, Lists | Single | Option) and of_one_depth(x.content))
 
 
 def at_lists(low: Lowering, x: Any, axis: int, f: Any) -> Any:
@@ -348,6 +352,8 @@ def flatten(low: Lowering, node: Any, array: Any, axis: Any = 1, **_kwargs: Any)
         inner = x.content
         if axis == 2 and isinstance(inner, Lists):
             return Lists(low.builder.flatten(inner.lists), inner.content, x.domain)
+        if axis == 2 and isinstance(inner, Single):
+            return Lists(x.lists, inner.content, x.domain)
         if axis == 2:
             raise Unsupported("flatten of this axis")
         return Lists(x.lists, over(inner, axis - 1), x.domain)
@@ -685,19 +691,38 @@ def where(low: Lowering, node: Any, *args: Any, **_kwargs: Any) -> Any:
     needs_array(condition)
 
     def stop(args: list) -> bool:
-        return isinstance(args[0], Column)
+        return isinstance(args[0], Column) or any(isinstance(z, Option) for z in args)
 
     def leaf(args: list) -> Any:
         condition, *sides = args
         domain = low.one_domain(args)
-        test = low.convert(condition.value, "bool")
-        return over(test, *[_as_array(low, side, domain) for side in sides], domain)
+        sides = [_as_array(low, side, domain) for side in sides]
+        if isinstance(condition, Column):
+            return over(low.convert(condition.value, "bool"), *sides, domain)
+        # Awkward chooses among the contents, and masks the numbers of the result.
+        inside, *contents = [z.content if isinstance(z, Option) else z for z in (condition, *sides)]
+        if not isinstance(inside, Column) or any(map(has_lists, contents)):
+            raise Unsupported("where of missing lists")
+        test = low.convert(inside.value, "bool")
+        valid = low.map("where", test, *map(valid_of, sides))
+        return masked(over(test, *contents, domain), low.both(valid_of(condition), low.everywhere(valid, domain)))
+
+    def valid_of(x: Any) -> Val:
+        return x.valid if isinstance(x, Option) else low.constant(True, "bool")
+
+    def masked(x: Any, valid: Val) -> Any:
+        if isinstance(x, Record):
+            return Record({name: masked(y, valid) for name, y in x.fields.items()}, x.domain)
+        if isinstance(x, Option):
+            return low.option(x.valid, masked(x.content, valid))
+        if isinstance(x, Column):
+            return low.option(valid, x, "content")
+        raise Unsupported(f"where of missing {type(x).__name__}")
 
     def over(test: Val, x: Any, y: Any, domain: int) -> Any:
         if isinstance(x, Option) or isinstance(y, Option):
-            valid = [z.valid if isinstance(z, Option) else low.constant(True, "bool") for z in (x, y)]
             inner = over(test, *[z.content if isinstance(z, Option) else z for z in (x, y)], domain)
-            return low.option(low.map("where", test, *valid), inner)
+            return low.option(low.map("where", test, *map(valid_of, (x, y))), inner)
         if isinstance(x, Record) and isinstance(y, Record) and list(x.fields) == list(y.fields):
             return Record({name: over(test, x.fields[name], y.fields[name], domain) for name in x.fields}, domain)
         if not isinstance(x, Column) or not isinstance(y, Column):
@@ -883,7 +908,7 @@ def position_of(low: Lowering, node: Any, array: Any, axis: Any = None, *, keepd
 
     def of(value: Val, lists: int, origin: int, domain: int) -> Any:
         if value.dtype == "bool":
-            raise Unsupported(f"{name} of booleans")
+            value = low.convert(value, "int8")
         place = _reduce(low, name, value, lists)
         place.chooses = True
         if lists != origin:  # without missing elements: Awkward counts them

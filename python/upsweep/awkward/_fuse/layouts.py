@@ -233,12 +233,32 @@ def _valid_and_content(node: Any) -> tuple[np.ndarray, Any]:
         content = node._content
         if content.length == 0:
             content = content.form.length_one_array(backend=node._backend, highlevel=False)
-        return valid, content._carry(ak.index.Index64(module_of(node).where(valid, index, 0)), allow_lazy=False)
+        if type(content) in (contents.ListOffsetArray, contents.ListArray):
+            return valid, _lists_or_empty(content, index, valid)
+        # Fields of records are carried when they are read.
+        lazily = type(content) is contents.RecordArray
+        return valid, content._carry(ak.index.Index64(module_of(node).where(valid, index, 0)), allow_lazy=lazily)
     if not node.is_option:
         return module_of(node).ones(node.length, np.bool_), node
     if type(node) is contents.ByteMaskedArray and node._mask.data.size and node._mask.data.view(np.uint8).max() > 1:
         raise Rerun("a mask with bytes other than 0 and 1, which Awkward's functions do not agree on")
     return module_of(node).asarray(node.mask_as_bool(valid_when=True)), node._content[: node.length]
+
+
+def _lists_or_empty(lists: Any, index: np.ndarray, valid: np.ndarray) -> Any:
+    """The lists with these numbers, and empty lists where they are not valid. Elements that are in order are not copied."""
+    there = index[valid]
+    starts, stops = lists.starts.data[there], lists.stops.data[there]
+    offsets = np.zeros_like(index, np.int64, shape=len(index) + 1)
+    if len(there) == 0:
+        return contents.ListOffsetArray(ak.index.Index64(offsets), lists._content[:0])
+    offsets[1:][valid] = stops - starts
+    if np.array_equal(starts[1:], stops[:-1]):
+        offsets[0] = starts[0]
+        return contents.ListOffsetArray(ak.index.Index64(np.cumsum(offsets)), lists._content)
+    first = np.zeros_like(index, np.int64)
+    first[valid] = starts
+    return contents.ListArray(ak.index.Index64(first), ak.index.Index64(first + offsets[1:]), lists._content)
 
 
 def _content_of(find: Any) -> Any:

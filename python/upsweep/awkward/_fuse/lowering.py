@@ -94,6 +94,11 @@ class Lowering:
         """The conjunction of booleans."""
         return functools.reduce(lambda x, y: x if x is y else self.map("bit_and", x, y), valid)
 
+    def all_of(self, *valid: Val | None) -> Val | None:
+        """The conjunction of booleans that are not None."""
+        found = [x for x in valid if x is not None]
+        return self.both(*found) if found else None
+
     def invert(self, x: Val) -> Val:
         return self.map("invert", x)
 
@@ -246,8 +251,22 @@ class Lowering:
 
     # ---- broadcasting
 
-    def into(self, x: Any, lists: int) -> Any:
-        """The elements of x that belong to the elements of lists with this domain."""
+    def aligned(self, lists: int, others: int, valid: Val | None, message: str) -> Val:
+        """The positions in `lists` of the elements of other lists, whose numbers of elements must be equal.
+
+        Lists that are not valid may have other numbers of elements. Their positions have no meaning.
+        """
+        alike = self.map("equal", self.counts(lists), self.counts(others))
+        positions = self.positions(others)
+        if valid is None:
+            self.check(alike, message)
+            return positions
+        self.check(self.map("bit_or", alike, self.invert(valid)), message)
+        shift = self.map("subtract", self.starts(lists), self.starts(others))
+        return self.map("add", positions, self.take(shift, self.parents(others)))
+
+    def into(self, x: Any, lists: int, valid: Val | None = None) -> Any:
+        """The elements of x that belong to the elements of lists with this domain. `valid` as in aligned()."""
         if isinstance(x, Scalar):
             return x
         if isinstance(x, Lists):
@@ -255,18 +274,18 @@ class Lowering:
                 return x.content
             if not self.same(self.parent(x.lists), self.parent(lists)):
                 raise Unsupported("lists of different arrays")
-            self.check(self.map("equal", self.counts(x.lists), self.counts(lists)), "lists of different lengths are broadcast")
-            return self.moved(x.content, self.positions(lists))
+            return self.moved(x.content, self.aligned(x.lists, lists, valid, "lists of different lengths are broadcast"))
         if isinstance(x, Single):
             x = x.content
         if not self.same(x.domain, self.parent(lists)):
             raise Unsupported("arrays of different lengths")
         return self.moved(x, self.parents(lists))
 
-    def broadcast(self, args: list[Any], leaf: Any, stop: Any = None) -> Any:
+    def broadcast(self, args: list[Any], leaf: Any, stop: Any = None, valid: Val | None = None, is_inside: bool = False) -> Any:
         """leaf(args), where no list and no missing value is in the way; the result in the lists of the arguments.
 
-        `stop(args)` tells whether leaf() takes the arguments as they are.
+        `stop(args)` tells whether leaf() takes the arguments as they are. `valid` says which elements are not missing, and
+        `is_inside` whether they are elements of lists of different lengths.
         """
         for x in args:
             if isinstance(x, Foreign):
@@ -275,8 +294,10 @@ class Lowering:
             return leaf(args)
         options = [x for x in args if isinstance(x, Option)]
         if options:
-            inner = self.broadcast([x.content if isinstance(x, Option) else x for x in args], leaf, stop)
-            return self.option(self.both(*[x.valid for x in options]), inner, "nothing")
+            there = self.both(*[x.valid for x in options])
+            contents = [x.content if isinstance(x, Option) else x for x in args]
+            inner = self.broadcast(contents, leaf, stop, self.all_of(valid, there), is_inside)
+            return self.option(there, inner, "nothing")
         lists = [x for x in args if isinstance(x, Lists)]
         singles = [x for x in args if isinstance(x, Single)]
         if any(isinstance(x, Fixed) for x in args):
@@ -292,12 +313,15 @@ class Lowering:
             if not variable and len({self.sizes[x.lists] for x in lists}) > 1:
                 raise Unsupported("regular lists of different lengths")
             chosen = (variable or lists)[0].lists
-            return self.lists(chosen, self.broadcast([self.into(x, chosen) for x in args], leaf, stop))
-        if singles and any(isinstance(x, Column | Record) for x in args):
+            contents = [self.into(x, chosen, valid) for x in args]
+            below = None if valid is None else self.take(valid, self.parents(chosen))
+            return self.lists(chosen, self.broadcast(contents, leaf, stop, below, is_inside or bool(variable)))
+        if singles and any(isinstance(x, Record) or (isinstance(x, Column) and not is_inside) for x in args):
             # As NumPy broadcasts: from the right.
             raise Unsupported("lists of one element with an array that has no lists")
         if singles:
-            return Single(self.broadcast([x.content if isinstance(x, Single) else x for x in args], leaf, stop))
+            contents = [x.content if isinstance(x, Single) else x for x in args]
+            return Single(self.broadcast(contents, leaf, stop, valid, is_inside))
         return leaf(args)
 
     def _broadcast_fixed(self, args: list[Any], leaf: Any, stop: Any) -> Fixed:
@@ -336,7 +360,8 @@ class Lowering:
             return Fixed([self.field(y, name) for y in x.contents])
         raise Unsupported(x.reason if isinstance(x, Foreign) else f"a field of {type(x).__name__}")
 
-    def item(self, x: Any, where: Any) -> Any:
+    def item(self, x: Any, where: Any, valid: Val | None = None) -> Any:
+        """x[where]. `valid` says which elements are not missing."""
         if isinstance(x, Foreign):
             raise Unsupported(x.reason)
         if isinstance(where, Column) and where.value.dtype == "bool":
@@ -351,17 +376,18 @@ class Lowering:
         if isinstance(where, Option) and isinstance(where.content, Column):
             return self._masked(x, where)
         if isinstance(x, Option) or isinstance(where, Option):
-            valid = [y.valid for y in (x, where) if isinstance(y, Option)]
-            inner = self.item(*[y.content if isinstance(y, Option) else y for y in (x, where)])
-            return self.option(self.both(*valid), inner, None if isinstance(where, Option) else "nothing")
+            there = self.both(*[y.valid for y in (x, where) if isinstance(y, Option)])
+            contents = [y.content if isinstance(y, Option) else y for y in (x, where)]
+            inner = self.item(*contents, self.all_of(valid, there))
+            return self.option(there, inner, None if isinstance(where, Option) else "nothing")
         if isinstance(x, Single):
             x = self.as_lists(x)
         if isinstance(x, Lists) and isinstance(where, Lists):
-            return self.jagged(x, where)
+            return self.jagged(x, where, valid)
         if isinstance(x, Lists) and isinstance(where, Single):
             if not self.same(x.domain, where.domain):
                 raise Unsupported("a subscript of other lists")
-            made = self.picked(x, where.content, x.domain, None)
+            made = self.picked(x, where.content, x.domain, None, valid)
             return Single(made, False)
         raise Unsupported(f"a subscript of type {type(where).__name__} of {type(x).__name__}")
 
@@ -373,26 +399,25 @@ class Lowering:
         kept = self.builder.filter(where.domain, mask.handle)
         return self.option(self.take(where.valid, self.source(kept, 0, True)), self.filtered(x, kept))
 
-    def jagged(self, x: Lists, where: Lists) -> Any:
+    def jagged(self, x: Lists, where: Lists, valid: Val | None) -> Any:
         """Lists by lists: a mask or an index for the elements of each list."""
         if not self.same(x.domain, where.domain):
             raise Unsupported("a subscript of other lists")
         index = where.content
-        if isinstance(index, Lists):
+        is_alike = where.lists == x.lists
+        if isinstance(index, Lists | Single):
             self.needs_offsets_from_0 = True
-            if where.lists != x.lists:
-                index = self.moved(index, self.positions(x.lists))
-                self.check(self.map("equal", self.counts(where.lists), self.counts(x.lists)), "a subscript of other lists")
-            inner = self.item(x.content, index)
-            return Lists(x.lists, inner, x.domain)
+            if not is_alike:
+                index = self.moved(index, self.aligned(where.lists, x.lists, valid, "a subscript of other lists"))
+            below = None if valid is None else self.take(valid, self.parents(x.lists))
+            return Lists(x.lists, self.item(x.content, index, below), x.domain)
         number = index.content if isinstance(index, Option) else index
         if not isinstance(number, Column):
             raise Unsupported(f"a subscript of {type(number).__name__}")
         if number.value.dtype != "bool":
-            return Lists(where.lists, self.picked(x, index, where.lists, where.lists), where.domain)
-        if where.lists != x.lists:
-            self.check(self.map("equal", self.counts(where.lists), self.counts(x.lists)), "a mask of other lists")
-            index = self.moved(index, self.positions(x.lists))
+            return Lists(where.lists, self.picked(x, index, where.lists, where.lists, valid), where.domain)
+        if not is_alike:
+            index = self.moved(index, self.aligned(where.lists, x.lists, valid, "a mask of other lists"))
             number = index.content if isinstance(index, Option) else index
         mask = self.everywhere(number.value, x.lists)
         if isinstance(index, Option):  # what the mask does not say becomes a missing value
@@ -403,8 +428,9 @@ class Lowering:
             made = self.option(self.take(index.valid, self.source(kept, 0, True)), made)
         return self.lists(kept, made)
 
-    def picked(self, x: Lists, index: Any, domain: int, lists: int | None) -> Any:
-        """Elements of the lists of x by local index, which is over `domain`: elements of `lists`, or that of x."""
+    def picked(self, x: Lists, index: Any, domain: int, lists: int | None, there: Val | None) -> Any:
+        """Elements of the lists of x by local index, which is over `domain`: elements of `lists`, or that of x. `there` says which
+        lists are not missing."""
         valid = index.valid if isinstance(index, Option) else None
         number = index.content if isinstance(index, Option) else index
         if not isinstance(number, Column) or number.value.dtype[0] not in "iu":
@@ -417,7 +443,8 @@ class Lowering:
             if lists is not None:
                 parents = self.parents(lists)
                 starts, counts = self.take(starts, parents), self.take(counts, parents)
-            place = self.at(value, starts, counts, valid)
+                there = there and self.take(there, parents)
+            place = self.at(value, starts, counts, self.all_of(valid, there))
         made = self.moved(x.content, place)
         return made if valid is None else self.option(valid, made)
 

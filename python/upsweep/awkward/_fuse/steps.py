@@ -557,7 +557,8 @@ class Session:
 
     def finish(self) -> None:
         """Computes the arrays that are still there after the call, and makes them real."""
-        alive = self._alive()
+        held = set(map(id, self.held))  # which the function has not got
+        alive = [x for x in self._alive() if id(x) not in held]
         nodes = {x._fuse_node: None for x in alive}
         nodes.update((x, None) for _, _, what, _ in self.assignments for x in nodes_in(what))
         for node in nodes:
