@@ -329,7 +329,7 @@ class Result {
   std::unique_ptr<detail::Run> run_;
 };
 
-/// The outputs of a run on a GPU, in its memory.
+/// The outputs of a run on a GPU, in its memory. The stream of the run must outlive them.
 class DeviceResult {
  public:
   DeviceResult(DeviceResult&&) noexcept;
@@ -343,7 +343,7 @@ class DeviceResult {
   [[nodiscard]] std::int64_t size(int output) const;
   /// Returns the elements of an output in device memory, which lives as long as the result; null if there are none.
   [[nodiscard]] const void* data(int output) const;
-  /// Copies the elements of an output to host memory, and waits for them.
+  /// Copies the elements of an output to memory of the host or of the device, and waits for them.
   void copy(int output, void* to) const;
   /// As Result::copy_counts(): to host memory.
   void copy_counts(int histogram, std::int64_t* to) const;

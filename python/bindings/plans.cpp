@@ -344,13 +344,15 @@ void define_plans(nb::module_& module) {
       .def_prop_ro("instructions", &Plan::instructions)
       .def("to_text", &Plan::to_text)
       .def("to_cuda", &Plan::to_cuda);
-  nb::class_<plan::DeviceResult>(module, "DeviceResult",
-                                 "Outputs in the memory of a GPU, which live as long as this object.")
+  nb::class_<plan::DeviceResult>(module, "DeviceResult", "Outputs in the memory of a GPU.")
       .def_prop_ro("outputs", &plan::DeviceResult::outputs)
       .def("size", &plan::DeviceResult::size)
       .def("type", [](const plan::DeviceResult& self, int output) { return text_of(plan::name(self.type(output))); })
-      .def("address", [](const plan::DeviceResult& self,
-                         int output) { return reinterpret_cast<std::uintptr_t>(self.data(output)); })
+      .def("copy",
+           [](const plan::DeviceResult& self, int output, std::uintptr_t to) {
+             const nb::gil_scoped_release released;
+             self.copy(output, reinterpret_cast<void*>(to));  // NOLINT(performance-no-int-to-ptr): CuPy's memory
+           })
       .def("bins", [](const plan::DeviceResult& self, const Plan& plan, int histogram) {
         return bins_of(plan, self, histogram);
       });

@@ -20,14 +20,12 @@ def run(plan: Any, read: Iterable[int], columns: list[Any], parameters: list[tup
         made = plan.run_on_gpu(given, parameters, events, number, stream)
         if isinstance(made, tuple):
             return made
-        outputs = [_output(cupy, made, i, number) for i in range(made.outputs)]
+        outputs = [_output(cupy, made, i) for i in range(made.outputs)]
     return outputs + [made.bins(plan, i) for i in range(plan.histograms)]
 
 
-def _output(cupy: Any, made: Any, i: int, device: int) -> Any:
-    """An output as an array that keeps the memory of all outputs alive."""
-    size, dtype = made.size(i), np.dtype(made.type(i))
-    if size == 0:
-        return cupy.empty(0, dtype)
-    memory = cupy.cuda.UnownedMemory(made.address(i), size * dtype.itemsize, made, device)
-    return cupy.ndarray((size,), dtype, cupy.cuda.MemoryPointer(memory, 0))
+def _output(cupy: Any, made: Any, i: int) -> Any:
+    """An output in CuPy's own memory: that of the result must be freed before the stream ends."""
+    array = cupy.empty(made.size(i), np.dtype(made.type(i)))
+    made.copy(i, array.data.ptr)
+    return array

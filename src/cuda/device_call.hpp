@@ -47,7 +47,7 @@ const void* mapped_memory(const void* data, int device, const char* what);
 /// `instead` names the call that does not wait.
 void require_no_capture(Stream stream, const char* instead);
 
-/// Copies `bytes` to host memory after the stream's work, and waits for them.
+/// Copies `bytes` to memory of the host or of the device after the stream's work, and waits for them.
 void fetch(void* to, const void* from, std::int64_t bytes, Stream stream);
 
 /// Copies `bytes` from host memory after the stream's work. Host memory may change when the call returns.

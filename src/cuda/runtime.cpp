@@ -278,7 +278,7 @@ void require_no_capture(Stream stream, const char* instead) {
 }
 
 void fetch(void* to, const void* from, std::int64_t bytes, Stream stream) {
-  require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, stream),
+  require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream),
           "copying from the device");
   require(cudaStreamSynchronize(stream), "waiting for the device");
 }

@@ -300,8 +300,9 @@ DEVICE u64 state_of(volatile u64* states, i64 block, int c) { return states[bloc
 
 // The number of elements of counter c before this attempt.
 FUNCTION i64 place_of(Team& t, volatile u64* states, int c, i64 block, bool is_whole, i64 length) {
+  const bool is_known = t.known[c] != 0;
   sync();
-  if (threadIdx.x < 32 && !t.known[c]) {
+  if (threadIdx.x < 32 && !is_known) {
     const int lane = threadIdx.x;
     if (lane == 0 && is_whole && !t.posted[c]) states[block * kCounters + c] = (u64)1 << 62 | (u64)length;
     i64 sum = 0;

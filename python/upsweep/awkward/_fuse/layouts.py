@@ -48,6 +48,11 @@ class Once:
 # --------------------------------------------------------------------------------------------------------------- inputs
 
 
+def is_there(data: Any) -> bool:
+    """Whether a buffer is an array of NumPy or CuPy, and not one that is read when it is needed."""
+    return type(data) is np.ndarray or type(data).__module__.partition(".")[0] == "cupy"
+
+
 class Buffers:
     """The buffers of the arguments of one call in order, and the key: what distinguishes types of layouts.
 
@@ -83,7 +88,7 @@ class Buffers:
                 key.append(repr(node._parameters))
             if data.ndim != 1:
                 key.append(data.shape[1:])
-                if type(data) is np.ndarray:
+                if is_there(data):
                     self.walk(node.to_RegularArray(), made and Once(lambda: made().to_RegularArray()))
             elif made is not None:
                 columns.append(Once(lambda: made()._data))
@@ -289,7 +294,7 @@ def _lowered_input(low: Any, node: Any, start: int, domain: int, find: Any, made
     if kind is contents.NumpyArray:
         dtype = node._data.dtype
         if node._data.ndim != 1:
-            if type(node._data) is np.ndarray:
+            if is_there(node._data):
                 return lowered_input(low, node.to_RegularArray(), start, domain, None, made)
             return Foreign(f"an array of {node._data.ndim} dimensions", domain), start
         if dtype.name not in TYPES or not dtype.isnative or node.parameter("__array__") is not None:
@@ -487,7 +492,7 @@ def array_of(column: Any) -> np.ndarray:
     """A buffer as an array. A plan copies an array that is not contiguous or not aligned."""
     if isinstance(column, Once):
         column = column()
-    if type(column) is not np.ndarray and not hasattr(column, "__cuda_array_interface__"):
+    if not is_there(column):
         column = array_of(column.materialize())
     return column
 
