@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/emulated_cupy.py: a module `cupy` in host memory, so that fused functions of Awkward's CUDA backend can be
-# tested without a GPU.
-"""install() puts it into sys.modules. Awkward's kernels and upsweep's plans then run on the CPU. What it cannot show: results of the
-GPU's code, streams, and calls that CuPy lacks. The process must not use another CuPy afterwards.
+# tests/python/emulated_cupy.py: a module `cupy` in host memory, for tests of fused functions of Awkward's CUDA backend.
+"""install() puts it into sys.modules. Awkward's kernels and upsweep's plans then run on the CPU. The emulation does not show the
+results of a GPU's code, streams, or calls that CuPy lacks. The process must not use another CuPy afterwards.
 """
 
 import sys

@@ -125,7 +125,7 @@ def test_layouts():
     arguments = there(jets), there(missing), there(sizes)
     assert_same(fused(*arguments), of(jets, missing, sizes), exactly=False)
     assert fused.reason is None
-    assert "executed by Awkward" not in fused.explain(*arguments)
+    assert "by Awkward:" not in fused.explain(*arguments)
 
 
 def test_sums_of_all_elements():

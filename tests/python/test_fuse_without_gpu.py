@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/test_fuse_without_gpu.py: the tests of fused functions on a GPU, with a module that stands for CuPy.
-"""In a process of its own: Awkward's CUDA backend and the module of emulated_cupy.py remain in it."""
+"""In a separate process: Awkward's CUDA backend and the module of emulated_cupy.py remain in it."""
 
 import os
 import subprocess
