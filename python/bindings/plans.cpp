@@ -223,8 +223,8 @@ nb::object run_on_gpu(const Plan& plan, const nb::list& columns, const nb::list&
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (columns[i].is_none()) continue;
     const auto [address, length] = nb::cast<std::pair<std::uintptr_t, std::int64_t>>(columns[i]);
-    inputs[i] = {.data = reinterpret_cast<const void*>(address),
-                 .length = length};  // NOLINT(performance-no-int-to-ptr)
+    const auto* const data = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr): CuPy's
+    inputs[i] = {.data = data, .length = length};
   }
   const std::vector<plan::Scalar> numbers = numbers_of(parameters);
   const gpu::Policy policy = CallPlace{.device = device, .stream = stream}.gpu_policy();

@@ -115,7 +115,7 @@ std::shared_ptr<Table> table_of_fields(const nb::tuple& tuples) {
                    .is_all_null = nb::cast<bool>(each[7]),
                    .has_own_order = nb::cast<bool>(each[5])});
     const auto elements = nb::cast<nb::tuple>(each[8]);
-    if (elements.size() == 0) continue;
+    if (nb::len(elements) == 0) continue;
     all.back().element =
         std::make_shared<const Field>(Field{.name = all.back().name,
                                             .kind = static_cast<ValueKind>(nb::cast<int>(elements[0])),

@@ -111,7 +111,7 @@ class Column {
     return array;
   }
 
-  ColumnData make_lists(Rows rows, Memory& memory) {
+  ColumnData make_lists(const Rows& rows, Memory& memory) {
     const auto array = joined(rows, memory);
     ColumnData data;
     pass_validity(*array, data);
