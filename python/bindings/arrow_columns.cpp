@@ -424,7 +424,7 @@ ColumnType column_type(std::string name, const char* format) {
 
 namespace {
 
-// Sets the type of a column of lists of numbers or booleans.
+// Sets the type of a column of lists of numbers, booleans or nothing but NULL.
 void set_lists(ColumnType& type, const ArrowSchema& schema) {
   const std::string_view format = schema.format;
   const bool is_sized = format.starts_with("+w:");
@@ -432,7 +432,7 @@ void set_lists(ColumnType& type, const ArrowSchema& schema) {
   ColumnType element = column_type(*schema.children[0]);
   const ValueKind kind = element.field.kind;
   const bool is_read = kind == ValueKind::integer || kind == ValueKind::real || kind == ValueKind::boolean;
-  if (!element.field.unsupported.empty() || !is_read || element.all_null || element.indices) return;
+  if (!element.field.unsupported.empty() || !is_read || element.indices) return;
   if (is_sized) {
     const auto [end, error] = std::from_chars(format.data() + 3, format.data() + format.size(), type.list_size);
     if (error != std::errc() || type.list_size < 0) return;
@@ -617,9 +617,10 @@ void KeptTextsPool::give(std::unique_ptr<KeptTexts> texts) noexcept {
 
 namespace {
 
-// Returns numbers or booleans.
+// Returns numbers, booleans or nothing but NULL.
 ColumnData plain_elements(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t rows,
                           std::int64_t first_row, io::Memory& memory) {
+  if (type.all_null) return nulls_column(rows, memory);
   if (type.field.storage == Storage::bit) return bits_column(ranges, rows, memory);
   ColumnData data;
   pass_validity(ranges, rows, memory, data);
@@ -685,7 +686,6 @@ ColumnData elements_of(const ColumnType& type, const std::vector<ChunkRange>& ra
                        std::int64_t first_row, bool may_repeat_texts, LastDictionary& dictionary, KeptTexts& kept,
                        io::Memory& memory) {
   const bool is_text = type.field.kind == ValueKind::text;
-  if (type.all_null) return nulls_column(rows, memory);
   if (type.indices && is_text) return encoded_text(type, ranges, rows, first_row, dictionary, memory);
   if (type.indices) return decoded_numbers(type, ranges, rows, first_row, memory);
   if (is_text) return plain_text(type, ranges, rows, first_row, may_repeat_texts, kept, memory);

@@ -55,11 +55,12 @@ std::shared_ptr<arrow::DataType> element_type_of(const arrow::DataType& type) {
   return is_list ? static_cast<const arrow::BaseListType&>(type).value_type() : nullptr;
 }
 
-// Returns the field of the elements of lists of numbers or booleans; null for other types.
+// Returns the field of the elements of lists of numbers, booleans or nothing but NULL; null for other types.
 std::shared_ptr<const Field> element_of(const arrow::DataType& type) {
   const auto element = element_type_of(type);
   Field field;
-  if (element == nullptr || !set_type(field, *element) || element->id() == arrow::Type::NA) return nullptr;
+  if (element == nullptr || !set_type(field, *element)) return nullptr;
+  field.is_untyped = element->id() == arrow::Type::NA;
   const bool is_read =
       field.kind == ValueKind::integer || field.kind == ValueKind::real || field.kind == ValueKind::boolean;
   return is_read ? std::make_shared<const Field>(std::move(field)) : nullptr;

@@ -54,10 +54,21 @@ bool is_number(const Field& field) {
   return field.kind == ValueKind::integer || field.kind == ValueKind::decimal || field.kind == ValueKind::real;
 }
 
+Field with_name(Field field, const std::string& name) {
+  field.name = name;
+  return field;
+}
+
 // Returns the type that holds the values of both, under the name of the first; nothing if there is none.
 std::optional<Field> joined(const Field& a, const Field& b) {
   Field all = a;
   all.has_own_order = a.has_own_order || b.has_own_order;
+  if (a.element && b.element) {
+    // The names and the lengths of lists may differ. NULL elements have any type.
+    if (a.element->is_untyped) return with_name(b, a.name);
+    const bool is_same = a.element->kind == b.element->kind && a.element->storage == b.element->storage;
+    return is_same || b.element->is_untyped ? std::optional(all) : std::nullopt;
+  }
   if (!a.unsupported.empty() || !b.unsupported.empty()) {
     return a.unsupported == b.unsupported ? std::optional(all) : std::nullopt;
   }
@@ -235,9 +246,7 @@ void JoinedFields::join(int place, const Field& field, const std::string& path) 
   const bool is_kept = field.is_all_null && !all.is_untyped && (!all.is_all_null || all.kind != ValueKind::text);
   if (field.is_untyped || is_kept || origin.is_apart) return;
   if (all.is_untyped || all.is_all_null) {
-    std::string name = std::move(all.name);
-    all = field;
-    all.name = std::move(name);
+    all = with_name(field, all.name);
     origin = {path, type_name(field)};
   } else if (auto both = joined(all, field)) {
     all = std::move(*both);

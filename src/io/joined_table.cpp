@@ -284,8 +284,10 @@ class JoinedTable final : public Table, public RowPlaces {
     file.sources.resize(fields_.size());
     for (std::size_t i = 0; i < own.size(); ++i) {
       const Field& field = fields_[static_cast<std::size_t>(places[i])];
-      const bool is_same = own[i].kind == field.kind && own[i].storage == field.storage &&
-                           own[i].scale == field.scale && own[i].unsupported == field.unsupported;
+      // Lists that are read have the same elements, or NULLs of 64 bits each, which is enough for any type.
+      const bool are_lists = own[i].element && field.element;
+      const bool is_same = are_lists || (own[i].kind == field.kind && own[i].storage == field.storage &&
+                                         own[i].scale == field.scale && own[i].unsupported == field.unsupported);
       // Words such as NA are values of a column of text.
       if (own[i].is_untyped || (own[i].is_all_null && !is_same)) continue;
       file.sources[static_cast<std::size_t>(places[i])] = {static_cast<int>(i), !is_same};

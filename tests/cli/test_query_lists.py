@@ -276,6 +276,35 @@ def test_several_files(upsweep):
     assert "a.parquet" in error["message"] and "d.parquet" in error["message"]
 
 
+def test_files_whose_lists_have_no_values(upsweep):
+    """A writer that infers types gives lists without values elements of type null."""
+    upsweep.table("a.parquet", {"x": pa.array([[1.5, 2], [], None]), "t": pa.array([[True], None, []])})
+    nothing = {"x": pa.array([[], [None, None], None]), "t": pa.array([[None], [], []])}
+    assert nothing["x"].type == pa.list_(pa.null())
+    sql = "SELECT COUNT(*), SUM(len(x)), SUM(list_sum(x)), MAX(x[1]), SUM(len(list_filter(x, e -> e IS NULL))) FROM "
+    for name in ("b.parquet", "b.arrow"):
+        upsweep.table(name, nothing)
+        assert rows(upsweep, sql + f"'{name}'") == [(3, 2, None, None, 2)]
+    for files in ("[ab].parquet", "*.parquet", "b.*"):
+        both = files != "b.*"
+        assert rows(upsweep, sql + f"'{files}'") == [(6, 4, 3.5, 1.5, 2) if both else (6, 4, None, None, 4)]
+    upsweep.table("0.parquet", nothing)  # the first file has no values
+    assert rows(upsweep, sql + "'[0a].parquet'") == [(6, 4, 3.5, 1.5, 2)]
+    assert rows(upsweep, "SELECT COUNT(*) FROM '[0a].parquet' WHERE list_bool_or(t)") == [(1,)]
+
+
+def test_files_with_other_layouts_of_lists(upsweep):
+    """Libraries name elements differently, and store lists with offsets of 32 or 64 bits."""
+    lists = [[1, 2], None, [3]]
+    upsweep.table("a.parquet", {"x": pa.array(lists)})
+    upsweep.table("b.arrow", {"x": pa.array(lists, pa.list_(pa.field("values", pa.int64())))})
+    upsweep.table("c.parquet", {"x": pa.array(lists, pa.large_list(pa.int64()))})
+    upsweep.table("d.parquet", {"x": pa.array([[4, None]], pa.list_(pa.int64(), 2))})
+    assert rows(upsweep, "SELECT COUNT(*), SUM(list_sum(x)), SUM(len(x)) FROM '*.*'") == [(10, 22, 11)]
+    upsweep.table("e.parquet", {"x": pa.array([[4]], pa.list_(pa.int32()))})
+    upsweep.fails("unsupported_type", "query", "SELECT SUM(list_sum(x)) FROM '*.*'")
+
+
 def test_slices_of_record_batches(upsweep):
     """Batches whose offsets do not start at 0, of more and fewer rows than a batch of a table."""
     rng = np.random.default_rng(5)
@@ -341,6 +370,12 @@ def test_damaged_offsets(upsweep):
         ("unsupported_sql", "round", "SELECT SUM(list_sum(list_transform(x, e -> round(e)))) FROM t", "apply it to the result"),
         ("unsupported_sql", "x[1:2]", "SELECT SUM(len(x[1:2])) FROM t", "takes a list"),
         ("unsupported_sql", "x[1:2]", "SELECT SUM(x[1:2]) FROM t", "BETWEEN first AND last"),
+        ("bad_sql", "(e, E)", "SELECT SUM(len(list_filter(x, (e, E) -> e > 1))) FROM t", "both parameters"),
+        ("bad_sql", "lambda", "SELECT SUM(len(list_filter(x, lambda e, e: e > 1))) FROM t", "both parameters"),
+        ("unsupported_sql", "x[1][2]", "SELECT SUM(x[1][2]) FROM t", "only one [ ]"),
+        ("unsupported_type", "'a'", "SELECT SUM(x['a']) FROM t", "but this is text"),
+        ("unsupported_type", "SUM(", "SELECT SUM(list_contains(x, 1)) FROM t", "as the result of the list function is"),
+        ("unsupported_sql", "list_contains", "SELECT COUNT(list_contains(x, '1')) FROM t", "without quotes"),
         ("unsupported_type", "f]", "SELECT SUM(x[f]) FROM t", "must be an integer"),
         ("unsupported_type", "list_sum", "SELECT SUM(list_sum(t)) FROM t", "list of boolean"),
         ("unsupported_type", "list_bool_and", "SELECT COUNT(list_bool_and(x)) FROM t", "list of real"),

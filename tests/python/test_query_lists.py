@@ -44,6 +44,22 @@ def test_types_of_elements(type):
     assert upsweep.query(f"SELECT {counted} AS s, SUM(len(x)) AS n, COUNT(x[1]) AS f FROM t", t=table).rows() == [(3, 5, 2)]
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[None, None], [], None, [None]]),
+        pa.array([[None], [None, None], [], None, [None]], pa.large_list(pa.null()))[1:],
+        pa.chunked_array([pa.array([[None, None], [], None]), pa.array([[None]])]),
+    ],
+)
+def test_lists_without_values(column):
+    """Libraries that infer types give them elements of type null."""
+    sql = (
+        "SELECT COUNT(*), SUM(len(x)), SUM(list_sum(x)), COUNT(x[1]), SUM(len(list_filter(x, e -> e > 1 OR e IS NULL))) FROM t"
+    )
+    assert upsweep.query(sql, t={"x": column}).rows() == [(4, 3, None, 0, 3)]
+
+
 def test_awkward_arrays():
     ak = pytest.importorskip("awkward")
     assert upsweep.query(SQL, t={"x": ak.Array(LISTS)}).rows() == EXPECTED

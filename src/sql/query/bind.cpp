@@ -33,10 +33,7 @@ constexpr std::string_view kAggregates[] = {"sum", "count", "min", "max", "avg"}
 std::string name_of_list_function(const std::string& aggregate) { return "list_" + aggregate; }
 
 /// Returns whether brackets follow an expression: x[1].
-bool is_subscript(const Json& indirection) {
-  const Json& all = indirection.at("indirection");
-  return all.size() == 1 && all.at(0).contains("A_Indices");
-}
+bool is_subscript(const Json& indirection) { return indirection.at("indirection").at(0).contains("A_Indices"); }
 
 }  // namespace
 
@@ -491,7 +488,9 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   const ValueKind kind = input->type.kind;
   std::string type = expression::name(input->type);
   if (input->op == Op::column) {
-    type += fmt::format(", as column '{}' is", plan_.fields[static_cast<std::size_t>(input->column)].name);
+    const bool is_stored = plan_.columns[static_cast<std::size_t>(input->column)] < static_cast<int>(fields_.size());
+    type += is_stored ? fmt::format(", as column '{}' is", plan_.fields[static_cast<std::size_t>(input->column)].name)
+                      : ", as the result of the list function is";
   }
   if (input->op == Op::literal && kind == ValueKind::text) refuse(location, "a string cannot be aggregated");
   if (name == "count") return output(aggregate(Fold::count, input, kCount), kCount, location);

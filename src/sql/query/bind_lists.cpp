@@ -100,6 +100,11 @@ int Binder::bind_lambda(const ListFunctionNames& function, const Json& body, int
   if (head->second.size() > 2) {
     refuse(head->first, "a lambda has at most two parameters: an element and its position, from 1", Code::bad_sql);
   }
+  const Scope parameters{-1, &head->second};
+  if (parameters.place_of(head->second.back()) + 1 != head->second.size()) {
+    refuse(head->first, fmt::format("both parameters of the lambda are called '{}': rename one", head->second[1].text),
+           Code::bad_sql);
+  }
   ListExpression list{.function = function.function};
   list.input = bind_list(args[0], name + "()", depth + 1);
   scopes_.push_back({list.input, &head->second});
@@ -115,15 +120,6 @@ int Binder::bind_lambda(const ListFunctionNames& function, const Json& body, int
     list.type = list.body->type;
   }
   return program_.list(list);
-}
-
-/// Binds an argument that has one value for each row.
-Node Binder::bind_row_argument(const Json& node, int depth) {
-  const Node value = bind(node, Level::elements, depth + 1);
-  if (value->op == Op::literal && value->type.kind == ValueKind::text) {
-    refuse(value->location, "lists of text are not supported");
-  }
-  return value;
 }
 
 Node Binder::bind_list_function(const ListFunctionNames& function, const Json& body, Level level, int location,
@@ -153,7 +149,11 @@ Node Binder::bind_element(const Json& body, Level level, int location, int depth
   if (level == Level::outputs) {
     refuse(location, "an element of a list must appear in GROUP BY or inside an aggregate function", Code::bad_sql);
   }
-  const Json& index = body.at("indirection").at(0).at("A_Indices");
+  const Json& indirection = body.at("indirection");
+  if (indirection.size() > 1) {
+    refuse(location, "only one [ ] is supported after a list: an element of a list is a number, without fields");
+  }
+  const Json& index = indirection.at(0).at("A_Indices");
   if (index.value("is_slice", false)) {
     refuse(location, "a slice of a list is not supported: write list_filter(x, (e, i) -> i BETWEEN first AND last)");
   }
@@ -169,7 +169,7 @@ Node Binder::bind_number(ListFunction function, const Json& list, const Json* ar
   const std::vector<Scope> around = std::exchange(scopes_, {});
   ListNumber number{.function = function, .list = bind_list(list, caller, depth + 1)};
   const ValueType element = program_.lists[static_cast<std::size_t>(number.list)].type;
-  if (argument != nullptr) number.argument = bind_row_argument(*argument, depth);
+  if (argument != nullptr) number.argument = bind(*argument, Level::elements, depth + 1);
   scopes_ = around;
   while (hidden_scopes_.size() > hidden) hidden_scopes_.pop_back();
 

@@ -122,7 +122,6 @@ class Binder {
   Node column_of_list(ListOutput output, bool is_wide, int location);
   int bind_list(const Json& node, const std::string& caller, int depth);
   int bind_lambda(const ListFunctionNames& function, const Json& body, int location, int depth);
-  Node bind_row_argument(const Json& node, int depth);
   std::optional<Node> bind_date_arithmetic(const Json& body, const std::string& symbol, Level level, int location,
                                            int depth);
   void require_order_of_letters(const Node& node, Level level, int location) const;
