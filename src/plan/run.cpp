@@ -574,7 +574,7 @@ std::int64_t DeviceResult::size(int output) const {
 }
 const void* DeviceResult::data(int output) const {
   detail::require_output(*run_->code, output);
-  return run_->outputs[static_cast<std::size_t>(output)].data();
+  return size(output) > 0 ? run_->outputs[static_cast<std::size_t>(output)].data() : nullptr;
 }
 void DeviceResult::copy(int output, void* to) const {
   detail::require_output(*run_->code, output);
