@@ -335,6 +335,7 @@ TEST_F(CudaPlanTest, ChecksNameTheFirstEvent) {
   EXPECT_EQ(failed.failure()->message, 40);
   EXPECT_EQ(failed.failure()->event, 3456);
   EXPECT_EQ(failed.size(0), 0);
+  EXPECT_EQ(failed.data(0), nullptr);
   EXPECT_EQ(plan.run(gpu::Policy{}, input.columns, {}, 3456).size(0), 2 * 3456);
 }
 
@@ -447,6 +448,7 @@ TEST_F(CudaPlanTest, OtherMemoryAndCallsAreRefused) {
   column.data = numbers.data();
   says(plan, gpu::Policy{.device = 99}, Code::no_device, "no device 99");
   says(plan, gpu::Policy{.rung = "x"}, Code::unknown_rung, "has no rungs");
+  says(plan, gpu::Policy{.overflow = Overflow::checked}, Code::unsupported, "integers wrap");
   const Loop loop{.run = [](char**, const std::intptr_t*, const std::intptr_t*, void*) {}, .data = nullptr};
   builder.output(builder.call(loop, {x}, ElementType::float64));
   says(builder.compile(), gpu::Policy{}, Code::unsupported, "loops of the caller");

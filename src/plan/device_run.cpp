@@ -113,8 +113,8 @@ Places placed_in_shared(const Compiled& code, const CudaCode& cuda, const std::v
   }
 }
 
-/// Returns the arena for single events that do not fit shared memory; nothing if none is known. If `is_only`, there is no
-/// shared memory, and all events use the arena. Events that need more say so.
+/// Returns the arena for single events that do not fit shared memory; nothing if none is known. If `is_only`, the plan
+/// does not fit shared memory, and all events use the arena. Events that need more say so.
 Places arena_of(const Compiled& code, const CudaCode& cuda, const DevicePlan& plan, bool is_only) {
   std::vector<std::int64_t> needed = plan.large;
   if (is_only) {
@@ -511,8 +511,8 @@ void DeviceRun::execute(const gpu::Policy& policy, std::span<const Column> colum
     sizes.assign(code->outputs.size(), 0);
   };
 
-  // Runs the first events, with more memory for large events as long as they need it. The first event whose check
-  // failed, whose lists are bad or which is too large decides, as on the CPU: later events may not have been run.
+  // Runs the first events, with more memory for large events as long as they need it. The first event with an error
+  // decides, as on the CPU: later events may not have been run.
   const auto run = [&](Layout& layout, std::int64_t count, std::span<void* const> to,
                        std::span<const std::int64_t> capacities) {
     for (;;) {
