@@ -192,6 +192,24 @@ TEST_F(CudaPlanTest, HistogramsOfEveryType) {
   }
 }
 
+TEST_F(CudaPlanTest, MoreCountsThanFitSharedMemory) {
+  constexpr std::int64_t kEvents = 300;
+  DeviceArray<double> numbers(std::vector<double>(kEvents, 0.5), 0);
+  Builder builder;
+  const Value x = builder.column(0, ElementType::float64, builder.events());
+  for (int i = 0; i < 80; ++i) {
+    builder.histogram(std::vector{x}, std::vector{Axis::regular(1000, 0, 1.0 + i).with_flow(false)});
+  }
+  const Plan plan = builder.compile();
+  const Column column{numbers.data(), kEvents};
+  const DeviceResult result = plan.run(gpu::Policy{}, {&column, 1}, {}, kEvents);
+  for (int i = 0; i < 80; ++i) {
+    std::vector<std::int64_t> counts(1000);
+    result.copy_counts(i, counts.data());
+    EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), kEvents) << i;
+  }
+}
+
 TEST_F(CudaPlanTest, SumsOfWeightsAreExactAndThenRounded) {
   using Limits = std::numeric_limits<double>;
   Builder builder;
@@ -283,6 +301,22 @@ TEST_F(CudaPlanTest, AnEventThatNeedsTooMuchMemoryIsAnError) {
   program.expect(plan, run(std::int64_t{1} << 28), "enough");
 }
 
+TEST_F(CudaPlanTest, TheLimitDoesNotDependOnEarlierRuns) {
+  std::vector<std::int64_t> sizes(5000, 3);
+  sizes[4600] = 3000;
+  const Pairs program(sizes);
+  const Plan plan = program.twin.builder.compile();
+  const DeviceColumns input(program.twin);
+  const auto run = [&](std::int64_t bytes) {
+    return plan.run(gpu::Policy{}, input.columns, {}, std::ssize(sizes), {.worker_bytes = bytes});
+  };
+  for (int again = 0; again < 2; ++again) {
+    const auto [text, event] = error_of([&] { (void)run(std::int64_t{8} << 20); }, Code::out_of_memory);
+    EXPECT_EQ(event, 4600);
+    program.expect(plan, run(std::int64_t{1} << 28), "enough");
+  }
+}
+
 TEST_F(CudaPlanTest, ChecksNameTheFirstEvent) {
   std::vector<std::int64_t> sizes(5000, 2);
   Twin twin(5000);
@@ -301,7 +335,76 @@ TEST_F(CudaPlanTest, ChecksNameTheFirstEvent) {
   EXPECT_EQ(failed.failure()->message, 40);
   EXPECT_EQ(failed.failure()->event, 3456);
   EXPECT_EQ(failed.size(0), 0);
+  EXPECT_EQ(failed.data(0), nullptr);
   EXPECT_EQ(plan.run(gpu::Policy{}, input.columns, {}, 3456).size(0), 2 * 3456);
+}
+
+TEST_F(CudaPlanTest, TheFirstErrorDecides) {
+  constexpr std::int64_t kEvents = 20'000;
+  Builder builder;
+  const Domain lists = builder.list(builder.events(), 0);
+  builder.output(builder.reduce(Reduction::sum, builder.column(1, ElementType::float64, lists), lists));
+  builder.check(builder.map(Op::greater,
+                            {builder.column(2, ElementType::float64, builder.events()), builder.constant(Scalar(0.0))}),
+                3);
+  const Plan plan = builder.compile();
+  std::vector<std::int64_t> offsets(kEvents + 1);
+  std::iota(offsets.begin(), offsets.end(), 0);
+  offsets[8001] = 3;
+  DeviceArray<std::int64_t> lists_of(offsets, 0);
+  DeviceArray<double> content(std::vector<double>(kEvents, 1.5), 0);
+  for (const std::size_t event : {std::size_t{5}, std::size_t{5000}, std::size_t{19'000}}) {
+    std::vector<double> numbers(kEvents, 1.0);
+    numbers[event] = -1;
+    DeviceArray<double> checked(numbers, 0);
+    const Column columns[] = {{lists_of.data(), kEvents + 1}, {content.data(), kEvents}, {checked.data(), kEvents}};
+    const auto run = [&] { return plan.run(gpu::Policy{}, columns, {}, kEvents); };
+    if (event > 8000) {
+      EXPECT_EQ(error_of([&] { (void)run(); }, Code::stop_before_start).second, 8000);
+      continue;
+    }
+    const DeviceResult failed = run();
+    ASSERT_TRUE(failed.failure());
+    EXPECT_EQ(failed.failure()->event, static_cast<std::int64_t>(event));
+  }
+}
+
+TEST_F(CudaPlanTest, ErrorsOfOffsetsAreThoseOfTheCpu) {
+  constexpr std::int64_t kEvents = 2000;
+  Builder builder;
+  const Domain outer = builder.list(builder.events(), 0), inner = builder.list(outer, 1, ElementType::int32);
+  builder.output(builder.reduce(Reduction::sum, builder.column(2, ElementType::float64, inner), inner));
+  const Plan plan = builder.compile();
+  std::vector<std::int64_t> outer_offsets(kEvents + 1);
+  std::iota(outer_offsets.begin(), outer_offsets.end(), 0);
+  std::vector<std::int32_t> inner_offsets(kEvents + 1);
+  std::iota(inner_offsets.begin(), inner_offsets.end(), 0);
+  const auto expect_same = [&](std::int64_t inner_length, std::int64_t elements) {
+    const std::vector<double> numbers(kEvents, 1.5);
+    const Column here[] = {
+        {outer_offsets.data(), kEvents + 1}, {inner_offsets.data(), inner_length}, {numbers.data(), elements}};
+    DeviceArray<std::int64_t> a(outer_offsets, 0);
+    DeviceArray<std::int32_t> b(inner_offsets, 0);
+    DeviceArray<double> c(numbers, 0);
+    const Column there[] = {{a.data(), kEvents + 1}, {b.data(), inner_length}, {c.data(), elements}};
+    const auto text_of = [](auto run) -> std::string {
+      try {
+        (void)run();
+      } catch (const Error& error) {
+        return error.what();
+      }
+      return "nothing thrown";
+    };
+    const std::string expected = text_of([&] { return plan.run(seq, here, {}, kEvents); });
+    EXPECT_NE(expected, "nothing thrown");
+    EXPECT_EQ(text_of([&] { return plan.run(gpu::Policy{}, there, {}, kEvents); }), expected);
+  };
+  expect_same(500, kEvents);
+  expect_same(kEvents + 1, 700);
+  inner_offsets[300] = INT32_MIN;
+  expect_same(kEvents + 1, kEvents);
+  inner_offsets[300] = 300, outer_offsets[1000] = INT64_MAX - 3;
+  expect_same(kEvents + 1, kEvents);
 }
 
 TEST_F(CudaPlanTest, BadOffsetsAreErrors) {
@@ -345,6 +448,7 @@ TEST_F(CudaPlanTest, OtherMemoryAndCallsAreRefused) {
   column.data = numbers.data();
   says(plan, gpu::Policy{.device = 99}, Code::no_device, "no device 99");
   says(plan, gpu::Policy{.rung = "x"}, Code::unknown_rung, "has no rungs");
+  says(plan, gpu::Policy{.overflow = Overflow::checked}, Code::unsupported, "integers wrap");
   const Loop loop{.run = [](char**, const std::intptr_t*, const std::intptr_t*, void*) {}, .data = nullptr};
   builder.output(builder.call(loop, {x}, ElementType::float64));
   says(builder.compile(), gpu::Policy{}, Code::unsupported, "loops of the caller");

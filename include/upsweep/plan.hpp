@@ -29,7 +29,8 @@
 // GPU       One kernel is written and compiled for the plan. A block of threads executes it on up to 128 events, whose
 //           arrays are in shared memory. Elementary functions are CUDA's, within a few ulp of those of the CPU. Sums of
 //           weights are exact and then rounded. Other results have the same bits as on the CPU. Limits apply to the
-//           memory of a block of threads. Plans with call() are refused (unsupported).
+//           memory that a block of threads uses for events which do not fit shared memory. Plans with call() are
+//           refused (unsupported).
 // Threads   run() may be called from several threads at once. Concurrent calls share nothing but the cores.
 #pragma once
 
@@ -329,7 +330,7 @@ class Result {
   std::unique_ptr<detail::Run> run_;
 };
 
-/// The outputs of a run on a GPU, in its memory. The stream of the run must outlive them.
+/// The outputs of a run on a GPU, in its memory. The stream and the memory resource of the run must outlive them.
 class DeviceResult {
  public:
   DeviceResult(DeviceResult&&) noexcept;
@@ -371,8 +372,10 @@ class Plan {
   }
 
   /// Runs the plan on a GPU. `columns` are in its memory. Waits for the stream, and for the result. The first run on a
-  /// device compiles the plan, and finds out from some of the events how long the lists are. Throws also not_built,
-  /// no_device, device_failed, device_memory.
+  /// device compiles the plan, and finds out from some of the events how long the lists are. All memory is allocated
+  /// from the policy's `memory`, which must outlive the result; its `workspace` is not used. Throws also not_built,
+  /// no_device, device_failed, device_memory, and unsupported for Overflow::checked. A histogram with weights of more
+  /// than 2^30 bytes of exact sums is also unsupported.
   [[nodiscard]] DeviceResult run(const gpu::Policy& policy, std::span<const Column> columns,
                                  std::span<const Scalar> parameters, std::int64_t events,
                                  const Limits& limits = {}) const;

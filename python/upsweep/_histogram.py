@@ -207,7 +207,8 @@ def _axis(given: Any, name: str, limits: Any, values: np.ndarray, flow: bool) ->
         return axis
     if isinstance(given, tuple) and len(given) == 3 and isinstance(given[0], (int, np.integer)):
         return _regular(whole(given[0], name, 1), _real(given[1], name), _real(given[2], name), name, flow)
-    edges = np.asarray(_numbers(given, name), np.float64)
+    numbers = _numbers(given, name)
+    edges = np.asarray(numbers if isinstance(numbers, np.ndarray) else numbers.get(), np.float64)
     return _Axis("variable", (tuple(edges.tolist()),), (flow, flow), edges)
 
 

@@ -487,6 +487,11 @@ void refuse_event(std::int64_t limit, std::int64_t event) {
 }
 
 void refuse_inputs(const RunContext& context, Worker& worker, std::int64_t begin, std::int64_t count) {
+  try {  // all at once, as a run does
+    Attempt(context, worker, begin, count).check_inputs();
+  } catch (const TooLarge&) {
+    // An event at a time below.
+  }
   for (std::int64_t event = begin; event < begin + count; ++event) {
     try {
       Attempt(context, worker, event, 1).check_inputs();

@@ -42,7 +42,7 @@ struct Team {
   i32 posted[kCounters], known[kCounters];
   i64 longest[2 * kDomains];  // lengths of attempts, and of those of one event
   i64 binned;  // elements counted in shared memory since it was set to 0
-  i32 ticket;
+  i64 ticket;
   i32 is_large, is_single;  // the current attempt: whether its arrays are in the arena, and whether it is one event
 };
 
@@ -340,7 +340,7 @@ KERNEL(kThreads) plan(const CONSTANT Words a) {
   clear_counts(a, shared_arena);
   for (;;) {
     sync();
-    if (threadIdx.x == 0) t.ticket = (i32)atomicAdd((u32*)a.w[kTickets], 1u);
+    if (threadIdx.x == 0) t.ticket = (i64)atomicAdd((u64*)a.w[kTickets], (u64)1);
     for (int c = threadIdx.x; c < kCounters; c += kThreads) t.base[c] = t.done[c] = 0, t.posted[c] = t.known[c] = 0;
     sync();
     const i64 block = t.ticket;

@@ -16,7 +16,7 @@ struct CudaWords {
     events,
     blocks,
     events_per_block,
-    tickets,      ///< address of a uint32, at first 0
+    tickets,      ///< address of a uint64, at first 0
     states,       ///< address of the counters of outputs: uint64 [blocks][counters], at first 0
     lengths,      ///< address of int64 [2][domains]: the largest lengths of attempts, and of single events; at first 0
     totals,       ///< address of int64 [counters]: the elements of all blocks

@@ -17,6 +17,7 @@
 #include "cuda/scratch_parts.hpp"
 #include "plan/block.hpp"
 #include "plan/histogram.hpp"
+#include "plan/run.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::plan::detail {
@@ -110,6 +111,19 @@ Places placed_in_shared(const Compiled& code, const CudaCode& cuda, const std::v
     if (made.bytes <= std::min(most_bytes, events > kFewEvents ? kArrayBytes : most_bytes)) return made;
     if (events == 1) return {};
   }
+}
+
+/// Returns the arena for single events that do not fit shared memory; nothing if none is known. If `is_only`, the plan
+/// does not fit shared memory, and all events use the arena. Events that need more say so.
+Places arena_of(const Compiled& code, const CudaCode& cuda, const DevicePlan& plan, bool is_only) {
+  std::vector<std::int64_t> needed = plan.large;
+  if (is_only) {
+    needed.resize(plan.lengths.size());
+    for (std::size_t d = 0; d < needed.size(); ++d) {
+      needed[d] = std::max({needed[d], std::min(plan.lengths[d], kSampleLength), std::int64_t{1}});
+    }
+  }
+  return needed.empty() ? Places{} : placed(code, cuda.arrays, std::move(needed));
 }
 
 // ---------------------------------------------------------------------------------------------------------- histograms
@@ -218,6 +232,7 @@ class Launches {
         limits_(gpu::launch_limits(policy.device)),
         words_(index(cuda.words.count)) {
     const CudaWords& w = cuda.words;
+    choose_counted();
     for (const int c : code.used_columns) {
       set(w.columns + 2 * c, columns[index(c)].data);
       words_[index(w.columns + 2 * c + 1)] = static_cast<std::uint64_t>(columns[index(c)].length);
@@ -231,10 +246,7 @@ class Launches {
   }
 
   /// Returns the shared memory for arrays.
-  [[nodiscard]] std::int64_t shared_bytes() const {
-    const std::int64_t team = kTeamBytes + 32 * std::int64_t{cuda_.counters} + 16 * std::int64_t{code_.domains};
-    return limits_.shared_per_block - team - counted_bytes();
-  }
+  [[nodiscard]] std::int64_t shared_bytes() const { return limits_.shared_per_block - team_bytes() - counted_bytes(); }
 
   /// Runs the kernel on the first events. `outputs` has the memory of each output, and its elements.
   Outcome run(const Layout& layout, std::int64_t events, std::span<void* const> outputs,
@@ -268,8 +280,8 @@ class Launches {
     std::int64_t shared = layout.shared.bytes;
     for (std::size_t h = 0; h < code_.histograms.size(); ++h) {
       set(w.cells + static_cast<int>(h), at.cells[h]);
-      words_[index(w.counted) + h] = is_counted(code_.histograms[h]) ? static_cast<std::uint64_t>(shared) : kNotShared;
-      if (is_counted(code_.histograms[h])) shared += counted_bytes(code_.histograms[h]);
+      words_[index(w.counted) + h] = is_counted_[h] ? static_cast<std::uint64_t>(shared) : kNotShared;
+      if (is_counted_[h]) shared += counted_bytes(code_.histograms[h]);
     }
     program_.launch("plan", most, kCudaThreads, shared, policy_.stream, words_);
     Outcome made;
@@ -301,7 +313,7 @@ class Launches {
   static constexpr std::int64_t kCounted = 1024;
 
   struct Parts {
-    std::uint32_t* ticket = nullptr;
+    std::uint64_t* ticket = nullptr;
     std::uint64_t* states = nullptr;
     CudaTrouble* trouble = nullptr;  ///< the lengths and the totals follow
     std::int64_t *lengths = nullptr, *totals = nullptr;
@@ -309,7 +321,7 @@ class Launches {
   };
   Parts take_parts(gpu::ScratchParts& parts, std::int64_t blocks) const {
     Parts made;
-    made.ticket = parts.take<std::uint32_t>(1);
+    made.ticket = parts.take<std::uint64_t>(1);
     const std::int64_t domains = code_.domains;
     auto* const report = parts.take<std::int64_t>(
         static_cast<std::int64_t>(sizeof(CudaTrouble) / sizeof(std::int64_t)) + 2 * domains + cuda_.counters);
@@ -325,14 +337,23 @@ class Launches {
     return made;
   }
 
-  static bool is_counted(const HistogramCode& histogram) {
-    return !histogram.has_weights && histogram.cells <= kCounted;
+  [[nodiscard]] std::int64_t team_bytes() const {
+    return kTeamBytes + 32 * std::int64_t{cuda_.counters} + 16 * std::int64_t{code_.domains};
+  }
+  /// Chooses the first histograms, as long as arrays keep half of the shared memory.
+  void choose_counted() {
+    std::int64_t most = (limits_.shared_per_block - team_bytes()) / 2;
+    for (const HistogramCode& histogram : code_.histograms) {
+      const bool is_counted = !histogram.has_weights && histogram.cells <= kCounted && counted_bytes(histogram) <= most;
+      is_counted_.push_back(is_counted);
+      if (is_counted) most -= counted_bytes(histogram);
+    }
   }
   static std::int64_t counted_bytes(const HistogramCode& histogram) { return (histogram.cells * 4 + 15) / 16 * 16; }
   [[nodiscard]] std::int64_t counted_bytes() const {
     std::int64_t bytes = 0;
-    for (const HistogramCode& histogram : code_.histograms) {
-      if (is_counted(histogram)) bytes += counted_bytes(histogram);
+    for (std::size_t h = 0; h < is_counted_.size(); ++h) {
+      if (is_counted_[h]) bytes += counted_bytes(code_.histograms[h]);
     }
     return bytes;
   }
@@ -377,6 +398,7 @@ class Launches {
   const gpu::Policy& policy_;
   gpu::LaunchLimits limits_;
   std::vector<std::uint64_t> words_;
+  std::vector<bool> is_counted_;  ///< of histograms: whether shared memory has cells for them
   DeviceMemory scratch_, axes_, arena_;
   std::vector<std::int64_t*> cells_;
 };
@@ -482,17 +504,29 @@ void DeviceRun::execute(const gpu::Policy& policy, std::span<const Column> colum
   const std::vector<std::int64_t> nothing(code->outputs.size(), 0);
   const auto counter_of = [&](std::size_t o) { return plans.cuda.counter_of_output[o]; };
 
-  // Runs the first events, with more memory for large events as long as they need it.
+  const auto fail = [&](const CudaTrouble& trouble) {
+    const std::uint64_t what = ~trouble.check;
+    failure = Failure{code->messages[index(what & 0xffff)], static_cast<std::int64_t>(what >> 16)};
+    outputs.clear(), outputs.resize(code->outputs.size());
+    sizes.assign(code->outputs.size(), 0);
+  };
+
+  // Runs the first events, with more memory for large events as long as they need it. The first event with an error
+  // decides, as on the CPU: later events may not have been run.
   const auto run = [&](Layout& layout, std::int64_t count, std::span<void* const> to,
                        std::span<const std::int64_t> capacities) {
     for (;;) {
       Outcome outcome = launches.run(layout, count, to, capacities);
-      if (outcome.trouble.bad_lists != 0) {
-        const auto near = static_cast<std::int64_t>(~outcome.trouble.bad_lists);
-        refuse_lists(*code, policy, columns, near, std::min(kEventsPerBlock, events - near), limits.worker_bytes);
+      const CudaTrouble& trouble = outcome.trouble;
+      const std::int64_t failed = trouble.check == 0 ? INT64_MAX : static_cast<std::int64_t>(~trouble.check >> 16);
+      const std::int64_t near = trouble.bad_lists == 0 ? INT64_MAX : static_cast<std::int64_t>(~trouble.bad_lists);
+      const std::int64_t event = trouble.too_large == 0 ? INT64_MAX : static_cast<std::int64_t>(~trouble.too_large);
+      if (failed < std::min(near, event)) return outcome;
+      if (near < event) {
+        const std::int64_t begin = near / kBlockEvents * kBlockEvents;  // a block of the CPU, whose error is the same
+        refuse_lists(*code, policy, columns, begin, std::min(kBlockEvents, events - begin), limits.worker_bytes);
       }
-      if (outcome.trouble.too_large == 0) return outcome;
-      const auto event = static_cast<std::int64_t>(~outcome.trouble.too_large);
+      if (event == INT64_MAX) return outcome;
       plan.large.resize(outcome.large.size());
       for (std::size_t d = 0; d < plan.large.size(); ++d) {
         plan.large[d] = std::max(plan.large[d], outcome.large[d]);
@@ -508,12 +542,15 @@ void DeviceRun::execute(const gpu::Policy& policy, std::span<const Column> colum
     }
   };
 
+  Outcome outcome{
+      .lengths = {}, .large = {}, .totals = std::vector<std::int64_t>(index(plans.cuda.counters)), .trouble = {}};
   if (plan.lengths.empty() && events > 0) {
     const std::int64_t sample = std::min(events, kSample);
     std::vector<std::int64_t> capacities(index(code->domains), kSampleLength);
     capacities[0] = kEventsPerBlock;
     Layout layout{.events = kEventsPerBlock, .shared = {}, .arena = placed(*code, plans.cuda.arrays, capacities)};
-    const Outcome outcome = run(layout, sample, nowhere, nothing);
+    outcome = run(layout, sample, nowhere, nothing);
+    if (outcome.trouble.check != 0) return fail(outcome.trouble);
     plan.lengths = outcome.lengths;
     for (const std::int64_t total : outcome.totals) {
       plan.totals.push_back(static_cast<double>(total) / static_cast<double>(sample));
@@ -527,17 +564,14 @@ void DeviceRun::execute(const gpu::Policy& policy, std::span<const Column> colum
     capacities.push_back(static_cast<std::int64_t>(share * static_cast<double>(events)) + (is_known ? 0 : 1024) +
                          (code->outputs[o].is_offsets ? 1 : 0));
   }
-  Outcome outcome{
-      .lengths = {}, .large = {}, .totals = std::vector<std::int64_t>(index(plans.cuda.counters)), .trouble = {}};
   Layout layout;
   if (events > 0) {
     layout.shared = placed_in_shared(*code, plans.cuda, plan.lengths, launches.shared_bytes(), layout.events);
-    std::vector<std::int64_t> needed = plan.large;
-    if (layout.shared.capacities.empty()) {  // not even a single event fits
-      needed.resize(plan.lengths.size());
-      for (std::size_t d = 0; d < needed.size(); ++d) needed[d] = std::max({needed[d], plan.lengths[d], layout.events});
+    layout.arena = arena_of(*code, plans.cuda, plan, layout.shared.capacities.empty());
+    if (layout.arena.bytes > limits.worker_bytes) {  // of a run with other limits: this run finds out what it needs
+      plan.large.clear();
+      layout.arena = arena_of(*code, plans.cuda, plan, layout.shared.capacities.empty());
     }
-    if (!needed.empty()) layout.arena = placed(*code, plans.cuda.arrays, std::move(needed));
   }
   for (;;) {
     outputs.clear();
@@ -548,7 +582,7 @@ void DeviceRun::execute(const gpu::Policy& policy, std::span<const Column> colum
       if (code->outputs[o].is_offsets) gpu::clear(to.back(), element_bytes(o), policy.stream);
     }
     if (events > 0) outcome = run(layout, events, to, capacities);
-    if (outcome.trouble.check != 0) break;
+    if (outcome.trouble.check != 0) return fail(outcome.trouble);
     sizes.clear();
     bool fits = true;
     for (std::size_t o = 0; o < code->outputs.size(); ++o) {
@@ -560,13 +594,6 @@ void DeviceRun::execute(const gpu::Policy& policy, std::span<const Column> colum
     if (fits) break;
     capacities = sizes;
   }
-  if (outcome.trouble.check != 0) {
-    const std::uint64_t what = ~outcome.trouble.check;
-    failure = Failure{code->messages[index(what & 0xffff)], static_cast<std::int64_t>(what >> 16)};
-    outputs.clear(), outputs.resize(code->outputs.size());
-    sizes.assign(code->outputs.size(), 0);
-    return;
-  }
   for (std::size_t h = 0; h < code->histograms.size(); ++h) {
     const HistogramCode& histogram = code->histograms[h];
     const std::vector<std::int64_t> words =
@@ -574,6 +601,12 @@ void DeviceRun::execute(const gpu::Policy& policy, std::span<const Column> colum
     bins.push_back(bins_of(histogram, words));
   }
   if (events < kSample) return;
+  // An arena for large events leaves memory for few blocks of threads: the next run has none if it is not needed.
+  bool is_large = layout.shared.capacities.empty();
+  for (std::size_t d = 0; d < plan.large.size() && !is_large; ++d) {
+    is_large = outcome.large[d] > layout.shared.capacities[d];
+  }
+  if (!is_large) plan.large.clear();
   // Many blocks were divided: the next run finds out how long the lists are.
   const bool is_other = static_cast<std::int64_t>(outcome.trouble.divided) * kDividedShare > events / layout.events;
   if (is_other) plan.lengths.clear(), plan.totals.clear();

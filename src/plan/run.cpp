@@ -574,7 +574,7 @@ std::int64_t DeviceResult::size(int output) const {
 }
 const void* DeviceResult::data(int output) const {
   detail::require_output(*run_->code, output);
-  return run_->outputs[static_cast<std::size_t>(output)].data();
+  return size(output) > 0 ? run_->outputs[static_cast<std::size_t>(output)].data() : nullptr;
 }
 void DeviceResult::copy(int output, void* to) const {
   detail::require_output(*run_->code, output);
@@ -594,6 +594,9 @@ void DeviceResult::copy_sums(int histogram, WeightedBin* to) const {
 DeviceResult Plan::run(const gpu::Policy& policy, std::span<const Column> columns, std::span<const Scalar> parameters,
                        std::int64_t events, const Limits& limits) const {
   if (!policy.rung.empty()) throw Error(Code::unknown_rung, "plan: a plan has no rungs; leave `rung` empty");
+  if (policy.overflow == Overflow::checked) {
+    throw Error(Code::unsupported, "plan: integers wrap (modulo 2^bits); leave `overflow` at Overflow::wrap");
+  }
   auto run = std::make_unique<detail::DeviceRun>(code_);
   run->execute(policy, columns, parameters, events, limits);
   return DeviceResult(std::move(run));

@@ -54,8 +54,8 @@ class _Module(types.ModuleType):
 
 
 class _Device:
-    def __init__(self, number=0):
-        pass
+    def __init__(self, number=None):
+        self.id = number or 0
 
     def __enter__(self):
         return self
@@ -68,7 +68,7 @@ class _Device:
 
 
 class _Stream(_Device):
-    ptr = 0
+    ptr = 7
 
     def __init__(self, non_blocking=False):
         pass
@@ -80,6 +80,9 @@ def _ours(x):
 
 def _kernel(kernel):
     return lambda *args: kernel(*map(_ours, args))
+
+
+run_on_gpu = None  # upsweep's own function
 
 
 def _run(plan, read, columns, parameters, events):
@@ -99,6 +102,8 @@ def install():
     import awkward as ak
     from upsweep import _device_plans
 
+    global run_on_gpu
+    run_on_gpu = _device_plans.run
     numpy_like, backend = ak._nplikes.numpy.Numpy, ak._backends.cupy.CupyBackend
     numpy_like.is_own_array_type = classmethod(lambda cls, of: issubclass(of, np.ndarray) and not issubclass(of, ndarray))
     backend.__getitem__ = lambda self, index: _kernel(ak._backends.numpy.NumpyBackend.instance()[index])

@@ -138,6 +138,34 @@ def test_sums_of_all_elements():
     assert int(ours) == total(x)
 
 
+@pytest.mark.skipif(not IS_EMULATED, reason="it looks at what a plan is given")
+def test_a_plan_is_given_contiguous_and_aligned_columns():
+    given = []
+
+    class Plan:
+        histograms = 0
+
+        @staticmethod
+        def run_on_gpu(*arguments):
+            given.append(arguments)
+            return "message", 3
+
+    numbers = np.arange(10.0)
+    strided = cupy.asarray(np.repeat(numbers, 2))[::2]
+    misaligned = cupy.asarray(np.frombuffer(b"\0" + numbers.tobytes(), np.uint8))[1:].view(np.float64)
+    plain = cupy.asarray(numbers)
+    columns = [strided, None, misaligned, plain]
+    assert emulated_cupy.run_on_gpu(Plan, [0, 2, 3], columns, [(1, "int64")], 10) == ("message", 3)
+    ((places, parameters, count, device, stream),) = given
+    assert (parameters, count, device, stream) == ([(1, "int64")], 10, 0, 7)
+    assert places[1] is None
+    assert places[3] == (plain.data.ptr, 10)
+    for address, size in (places[0], places[2]):
+        assert size == 10
+        assert address % 8 == 0
+        assert address not in (strided.data.ptr, misaligned.data.ptr)
+
+
 def test_it_runs_in_the_current_stream():
     x = there(events(2000))
     with cupy.cuda.Stream(non_blocking=True) as stream:
@@ -184,6 +212,7 @@ def test_histogram_counts_on_the_gpu():
         {"bins": (100, -4.0, 4.0)},
         {"bins": 30},
         {"bins": [-2.0, -1.0, 0.5, 9.0], "flow": True},
+        {"bins": cupy.asarray([-2.0, -1.0, 0.5, 9.0])},
         {"bins": (10, -1.0, 1.0), "weights": True},
     ):
         weighted = {**arguments}
