@@ -84,7 +84,7 @@ class Column {
   }
 
   ColumnData make(Rows rows, Memory& memory) {
-    if (elements_) return make_lists(std::move(rows), memory);
+    if (elements_) return make_lists(rows, memory);
     return field_.kind == ValueKind::text ? text_.encode(rows.chunks, rows.count, rows.first, memory)
                                           : make_numbers(std::move(rows), memory);
   }

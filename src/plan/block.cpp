@@ -487,11 +487,13 @@ void refuse_event(std::int64_t limit, std::int64_t event) {
 }
 
 void refuse_inputs(const RunContext& context, Worker& worker, std::int64_t begin, std::int64_t count) {
+  bool is_too_large = false;
   try {  // all at once, as a run does
     Attempt(context, worker, begin, count).check_inputs();
   } catch (const TooLarge&) {
-    // An event at a time below.
+    is_too_large = true;
   }
+  if (!is_too_large) return;
   for (std::int64_t event = begin; event < begin + count; ++event) {
     try {
       Attempt(context, worker, event, 1).check_inputs();
