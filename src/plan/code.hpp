@@ -183,4 +183,19 @@ class Compiled {
   mutable std::unique_ptr<DevicePlans> device_plans_;
 };
 
+/// Calls f(slot) for each operand of an instruction; -1 stands for none.
+template <class F>
+void for_each_read(const Compiled& code, const Instruction& in, F f) {
+  for (const std::int32_t s : in.in) f(s);
+  const bool has_slots = in.action == Action::concatenation_offsets || in.action == Action::concatenation_source ||
+                         in.action == Action::histogram;
+  for (std::int32_t i = in.first; i < in.last; ++i) {
+    if (in.action == Action::group) {
+      for (const std::int32_t s : code.steps[static_cast<std::size_t>(i)].in) f(s);
+    } else if (has_slots || (in.action == Action::beside && (i - in.first) % 2 == 0)) {
+      f(code.operands[static_cast<std::size_t>(i)]);
+    }
+  }
+}
+
 }  // namespace upsweep::plan::detail

@@ -640,19 +640,6 @@ class Compiler {
   // ---- buffers
 
   template <class F>
-  void for_each_read(const Instruction& in, F f) const {
-    for (const std::int32_t s : in.in) f(s);
-    const bool has_slots = in.action == Action::concatenation_offsets || in.action == Action::concatenation_source ||
-                           in.action == Action::histogram;
-    for (std::int32_t i = in.first; i < in.last; ++i) {
-      if (in.action == Action::group) {
-        for (const std::int32_t s : code_->steps[static_cast<std::size_t>(i)].in) f(s);
-      } else if (has_slots || (in.action == Action::beside && (i - in.first) % 2 == 0)) {
-        f(code_->operands[static_cast<std::size_t>(i)]);
-      }
-    }
-  }
-  template <class F>
   void for_each_write(const Instruction& in, F f) const {
     f(in.out), f(in.extra);
     for (std::int32_t i = in.first; in.action == Action::combination_source && i < in.last; i += 2) {
@@ -671,7 +658,7 @@ class Compiler {
       const auto note = [&](std::int32_t s) {
         if (s >= 0) last[static_cast<std::size_t>(s)] = static_cast<int>(i);
       };
-      for_each_read(instructions[i], note);
+      for_each_read(*code_, instructions[i], note);
       for_each_write(instructions[i], note);
     }
     struct Free {
@@ -700,7 +687,7 @@ class Compiler {
         free.push_back({slot.index, size_class});
         last[static_cast<std::size_t>(s)] = -1;
       };
-      for_each_read(instructions[i], release);
+      for_each_read(*code_, instructions[i], release);
       for_each_write(instructions[i], release);
     }
   }

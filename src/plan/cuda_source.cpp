@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <string_view>
+#include <set>
 #include <utility>
 
 #include "plan/cuda_prelude.hpp"
@@ -45,7 +45,7 @@ Text infinity(ElementType type, bool negative) {
 
 class Writer {
  public:
-  Writer(const Compiled& code, int threads) : code_(code), threads_(threads) {}
+  explicit Writer(const Compiled& code) : code_(code) {}
 
   CudaCode run() {
     if (!code_.loops.empty()) {
@@ -105,24 +105,10 @@ class Writer {
         default:
           array(in.out, in.made, false, i);
       }
-      for_each_operand(in, [&](std::int32_t s) {
+      for_each_read(code_, in, [&](std::int32_t s) {
         const auto found = array_of_.find(s);
         if (found != array_of_.end()) made_.arrays[index(found->second)].last = i;
       });
-    }
-  }
-
-  template <class F>
-  void for_each_operand(const Instruction& in, F f) const {
-    for (const std::int32_t s : in.in) f(s);
-    for (std::int32_t i = in.first; i < in.last; ++i) {
-      if (in.action == Action::group) {
-        for (const std::int32_t s : code_.steps[index(i)].in) f(s);
-      } else if (in.action == Action::beside) {
-        if ((i - in.first) % 2 == 0) f(code_.operands[index(i)]);
-      } else if (in.action != Action::combination_source) {
-        f(code_.operands[index(i)]);
-      }
     }
   }
 
@@ -163,8 +149,7 @@ class Writer {
     const std::int32_t s = step.in[k];
     if (slot(s).place == Place::scalar) return "s" + str(s);
     if (slot(s).place == Place::tile) return "v" + str(s);
-    const auto found = inside_.find(s);
-    if (found != inside_.end() && step.in_stride[k] != 0) return "v" + str(s);
+    if (inside_.contains(s) && step.in_stride[k] != 0) return "v" + str(s);
     return step.in_stride[k] != 0 ? name(s) + "[i]" : name(s);
   }
 
@@ -332,7 +317,7 @@ class Writer {
   }
 
   [[nodiscard]] Text head() const {
-    Text made = "constexpr int kThreads = " + str(threads_) + ", kWords = " + str(std::max(made_.words.count, 1)) +
+    Text made = "constexpr int kThreads = " + str(kCudaThreads) + ", kWords = " + str(std::max(made_.words.count, 1)) +
                 ", kCounters = " + str(made_.counters) + ", kDomains = " + str(code_.domains) +
                 ", kArrays = " + str(static_cast<std::int64_t>(made_.arrays.size())) +
                 ", kDigitBits = " + str(kDigitBits) + ", kDigits = " + str(kDigits) +
@@ -440,7 +425,7 @@ DEVICE int attempt(const Words& a, Team& t, char* arena, char* counts, i64 block
       const Step& step = code_.steps[index(k)];
       body += "\n    const " + Text(type_name(slot(step.out).type)) + " v" + str(step.out) + " = " + value(step) + ";";
       if (step.out_stride != 0) body += " " + name(step.out) + "[i] = v" + str(step.out) + ";";
-      inside_.insert({step.out, true});
+      inside_.insert(step.out);
     }
     each(length(in.domain), body + "\n  ");
     inside_.clear();
@@ -750,18 +735,17 @@ DEVICE int attempt(const Words& a, Team& t, char* arena, char* counts, i64 block
   }
 
   const Compiled& code_;
-  int threads_;
   CudaCode made_;
   Text out_;
   std::map<std::int32_t, int> array_of_;
   std::map<std::int32_t, int> counter_of_domain_, total_counter_;
-  std::map<std::int32_t, bool> inside_;  ///< slots that the current group has in registers
+  std::set<std::int32_t> inside_;  ///< slots that the current group has in registers
 };
 
 // NOLINTEND(performance-inefficient-string-concatenation)
 
 }  // namespace
 
-CudaCode cuda_code(const Compiled& code, int threads) { return Writer(code, threads).run(); }
+CudaCode cuda_code(const Compiled& code) { return Writer(code).run(); }
 
 }  // namespace upsweep::plan::detail

@@ -78,6 +78,6 @@ struct CudaCode {
 inline constexpr int kCudaThreads = 128;
 
 /// Returns the code. Throws unsupported if the plan has loops of the caller.
-CudaCode cuda_code(const Compiled& code, int threads = kCudaThreads);
+CudaCode cuda_code(const Compiled& code);
 
 }  // namespace upsweep::plan::detail
