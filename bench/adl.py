@@ -213,8 +213,8 @@ def measure_on_gpu(query, ranges, events, on_gpu):
     return measured
 
 
-GPU_HEADER = f"""{"":33} {"Awkward alone":>18} {"registered":>18} {"fused":>18}
-{"ms":33} {"first":>8} {"later":>9} {"first":>8} {"later":>9} {"first":>8} {"later":>9} {"ratio":>6}"""
+GPU_HEADER = f"""{"":{gpu_times.NAMES}} {"Awkward alone":>18} {"registered":>18} {"fused":>18}
+{"ms":{gpu_times.NAMES}} {"first":>8} {"later":>9} {"first":>8} {"later":>9} {"first":>8} {"later":>9} {"ratio":>6}"""
 
 
 def gpu_line(name, measured):
@@ -222,7 +222,7 @@ def gpu_line(name, measured):
     awkward, registered, fused = (measured[who] for who in ("awkward", "upsweep", "fused"))
     ratio = float("nan") if awkward.error or fused.error else awkward.later / fused.later
     cells = " ".join(map(gpu_times.cell, (awkward, registered, fused)))
-    return f"{name:33} {cells} {ratio:6.1f}" + gpu_times.reasons(measured)
+    return f"{name:{gpu_times.NAMES}} {cells} {ratio:6.1f}" + gpu_times.reasons(measured)
 
 
 def record_of(measured):
