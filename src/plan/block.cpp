@@ -364,7 +364,7 @@ class Attempt {
     const int members = (in.last - in.first) / 2;
     std::int32_t* out[kMostMembers];
     int member[kMostMembers];
-    const std::uint8_t* tables[kMostMembers];
+    const std::int32_t* tables[kMostMembers];
     for (int m = 0; m < members; ++m) {
       out[m] = make(code_.operands[index(in.first + 2 * m)], length(in.made));
       member[m] = code_.operands[index(in.first + 2 * m + 1)];

@@ -488,23 +488,38 @@ void search(void* to, const void* const* in, I64 n, I64 /*first*/) {
 
 // --------------------------------------------------------------------------------------------------------------- lists
 
-/// Writes n consecutive positions, and up to seven more.
+// Eight positions are written at a time, also for an empty list; the next list overwrites the surplus. Thus no branch
+// depends on the length of a short list. The vectors are explicit, because compilers vectorize the outer loop instead.
+typedef I32 Positions8 __attribute__((vector_size(32)));
+typedef I32 UnalignedPositions8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+inline void put(Positions8 positions, I32* out) { *reinterpret_cast<UnalignedPositions8*>(out) = positions; }
+
+/// Writes n consecutive positions, and up to eight more.
 inline void put_positions(I32 from, I64 n, I32* out) {
-  for (I64 i = 0; i < n; i += 8) {
-    for (int lane = 0; lane < 8; ++lane) out[i + lane] = from + static_cast<I32>(i) + lane;
-  }
+  Positions8 positions = Positions8{0, 1, 2, 3, 4, 5, 6, 7} + from;
+  I64 i = 0;
+  do {
+    put(positions, out + i);
+    positions += 8;
+    i += 8;
+  } while (i < n);
 }
 
-/// The list of each element. Eight are written at a time; the next list overwrites the surplus. Thus no branch depends
-/// on the length of a short list.
+/// Writes the same position n times, and up to eight times more.
+inline void put_same(I32 position, I64 n, I32* out) {
+  const Positions8 positions = Positions8{} + position;
+  I64 i = 0;
+  do {
+    put(positions, out + i);
+    i += 8;
+  } while (i < n);
+}
+
+/// The list of each element.
 void parents(const I32* offsets, I64 lists, I32* out) {
   for (I64 list = 0; list < lists; ++list) {
-    const I64 end = offsets[list + 1];
-    I64 i = offsets[list];
-    do {
-      for (int lane = 0; lane < 8; ++lane) out[i + lane] = static_cast<I32>(list);
-      i += 8;
-    } while (i < end);
+    put_same(static_cast<I32>(list), offsets[list + 1] - offsets[list], out + offsets[list]);
   }
 }
 
@@ -514,11 +529,9 @@ void runs(const I32* from, const I32* to, I64 lists, I32* out) {
 
 void pad(const I32* from, const I32* to, I64 lists, I32* out) {
   for (I64 list = 0; list < lists; ++list) {
-    const I64 there = from[list + 1] - from[list], end = to[list + 1];
+    const I64 there = from[list + 1] - from[list];
     put_positions(from[list], there, out + to[list]);
-    for (I64 i = to[list] + there; i < end; i += 8) {
-      for (int lane = 0; lane < 8; ++lane) out[i + lane] = -1;
-    }
+    put_same(-1, to[list + 1] - to[list] - there, out + to[list] + there);
   }
 }
 
@@ -582,13 +595,9 @@ void add(const I32* __restrict x, I64 n, I32* __restrict out) {
   for (I64 i = 0; i < n; ++i) out[i] += x[i];
 }
 
-typedef Byte Bytes8 __attribute__((vector_size(8)));
-typedef I32 Positions8 __attribute__((vector_size(32)));
-typedef I32 UnalignedPositions8 __attribute__((vector_size(32), aligned(4), may_alias));
-
 template <std::size_t kMembers>
-I64 tuples_of(const Byte* const* tables, const I32* offsets, const I32* to, I64 first, I64 lists, I32* const* out) {
-  const Byte* table[kMembers];
+I64 tuples_of(const I32* const* tables, const I32* offsets, const I32* to, I64 first, I64 lists, I32* const* out) {
+  const I32* table[kMembers];
   I32* target[kMembers];
   for (std::size_t m = 0; m < kMembers; ++m) table[m] = tables[m], target[m] = out[m];
   for (I64 list = first; list < lists; ++list) {
@@ -598,10 +607,8 @@ I64 tuples_of(const Byte* const* tables, const I32* offsets, const I32* to, I64 
     I32 i = 0;
     do {
       for (std::size_t m = 0; m < kMembers; ++m) {
-        Bytes8 bytes;
-        __builtin_memcpy(&bytes, table[m] + length * kTableTuples + i, sizeof bytes);
-        *reinterpret_cast<UnalignedPositions8*>(target[m] + at + i) =
-            __builtin_convertvector(bytes, Positions8) + begin;
+        const I32* of_length = table[m] + length * kTableTuples + i;
+        put(*reinterpret_cast<const UnalignedPositions8*>(of_length) + begin, target[m] + at + i);
       }
       i += 8;
     } while (i < count);
@@ -609,7 +616,7 @@ I64 tuples_of(const Byte* const* tables, const I32* offsets, const I32* to, I64 
   return lists;
 }
 
-I64 tuples(const Byte* const* tables, int members, const I32* offsets, const I32* to, I64 first, I64 lists,
+I64 tuples(const I32* const* tables, int members, const I32* offsets, const I32* to, I64 first, I64 lists,
            I32* const* out) {
   if (members == 1) return tuples_of<1>(tables, offsets, to, first, lists, out);
   if (members == 2) return tuples_of<2>(tables, offsets, to, first, lists, out);

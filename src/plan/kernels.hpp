@@ -39,9 +39,9 @@ inline constexpr int kSearchRight = kSearchLeft + kElementTypes;
 inline constexpr int kElementKernels = kSearchRight + kElementTypes;
 inline constexpr int kCalls = kElementKernels;  ///< + the number of the caller's loop: not in the table
 
-/// Tables of the combinations of short lists: byte j of member m of tuples of k from n elements.
+/// Tables of the combinations of short lists: the place of member m of tuple j of k from n elements.
 inline constexpr int kTableLength = 8;   ///< elements of a list
-inline constexpr int kTableTuples = 64;  ///< bytes of a member, a multiple of 8
+inline constexpr int kTableTuples = 64;  ///< of one length, a multiple of 8
 
 /// How elements become cells of an axis.
 enum class BinRule : std::uint8_t { regular, few_edges, edges, integer, integer_of_floats, category };
@@ -91,7 +91,7 @@ struct Kernels {
   /// Writes members of the tuples of each list of `offsets`, from list `first` on. Tuples of a list with at most
   /// kTableLength elements are copied from tables[m][length · kTableTuples] to out[m]. Stops at a longer list; returns
   /// the number of lists before it.
-  std::int64_t (*tuples)(const std::uint8_t* const* tables, int members, const std::int32_t* offsets,
+  std::int64_t (*tuples)(const std::int32_t* const* tables, int members, const std::int32_t* offsets,
                          const std::int32_t* to, std::int64_t first, std::int64_t lists, std::int32_t* const* out);
   BinKernel bin[kBinRules];
   /// Adds 1 to each of the cells: of element i in copy i % kCellCopies, which begins at (i % kCellCopies) · distance.

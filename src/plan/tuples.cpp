@@ -17,7 +17,7 @@ constexpr bool has_table(int k, bool replacement) { return k <= (replacement ? k
 
 struct Tables {
   // By replacement, k, member, length.
-  std::uint8_t bytes[2][kTableK + 1][kTableK][kTableLength + 1][kTableTuples] = {};
+  std::int32_t places[2][kTableK + 1][kTableK][kTableLength + 1][kTableTuples] = {};
 };
 
 constexpr Tables made_tables() {
@@ -37,7 +37,7 @@ constexpr Tables made_tables() {
             ascends = ascends && (replacement ? digits[m - 1] <= digits[m] : digits[m - 1] < digits[m]);
           if (!ascends) continue;
           for (int m = 0; m < k; ++m) {
-            tables.bytes[replacement ? 1 : 0][k][m][length][count] = static_cast<std::uint8_t>(digits[m]);
+            tables.places[replacement ? 1 : 0][k][m][length][count] = digits[m];
           }
           ++count;
         }
@@ -63,8 +63,8 @@ std::int64_t tuple_count(std::int64_t length, int k, bool replacement) noexcept 
   return static_cast<std::int64_t>(std::min<UInt128>(count, UInt128{kMostTuples}));
 }
 
-const std::uint8_t* tuple_table(int k, bool replacement, int member) noexcept {
-  return has_table(k, replacement) ? &kTables.bytes[replacement ? 1 : 0][k][member][0][0] : nullptr;
+const std::int32_t* tuple_table(int k, bool replacement, int member) noexcept {
+  return has_table(k, replacement) ? &kTables.places[replacement ? 1 : 0][k][member][0][0] : nullptr;
 }
 
 std::int32_t* put_tuples(std::int32_t first, std::int64_t length, int k, bool replacement, int member,
