@@ -1206,6 +1206,45 @@ def test_threads_record_and_run_at_once(jets):
     assert all(not differences(expected[i, k], got) for each in made for i, k, got in each)
 
 
+def arrays_of_two_lengths():
+    jets = made_events(60)["jets"]
+    return jets, ak.num(jets) > 2, ak.sum(jets.pt[ak.num(jets) > 2], axis=1) / 7
+
+
+def test_arrays_of_another_length_have_a_stage_of_their_own(fuse):
+    """The chosen jets are as long as the weights."""
+
+    def analysis(jets, mask, weights):
+        chosen = jets[mask & (ak.any(jets.eta * 2 > 0, axis=1) | True)]
+        scaled = weights * 2 + np.sqrt(weights)
+        return chosen.pt * scaled, scaled, jets.pt * 3
+
+    fused = check(fuse, analysis, *arrays_of_two_lengths())
+    stages = stages_of(fused)
+    assert not any(stage.calls for stage in stages)
+    assert [len(stage.shapes) for stage in stages] == [2, 2]
+
+
+def test_arrays_of_two_lengths_in_one_call(fuse):
+    """Awkward executes it, or raises its error. The calls before and after are parts of plans."""
+    jets, _, weights = arrays_of_two_lengths()
+
+    def analysis(jets, single):
+        return ak.sum(ak.broadcast_arrays(jets.pt * 2, single)[0], axis=1) + 1
+
+    stages = stages_of(check(fuse, analysis, jets, ak.Array([2.0])))
+    assert [[node.name for node in stage.calls] for stage in stages] == [[], ["broadcast_arrays", "getitem"], []]
+    check(fuse, lambda x, y: x.pt * 2 + y * 3, jets, weights, reason="cannot broadcast")
+
+
+def test_means_of_empty_lists_have_the_sign_of_nan(fuse, jets):
+    def analysis(x):
+        none = x.pt[x.pt < 0]
+        return [np.copysign(1.0, f(none, axis=1)) for f in (ak.mean, ak.var, ak.std)]
+
+    check(fuse, analysis, jets)
+
+
 def test_explain(fuse, jets):
     def analysis(x, cut):
         kept = x[x.pt > cut]

@@ -409,6 +409,24 @@ def test_ndarrays_that_change_after_ufuncs():
     check(scaled, (jets_of(),), (jets_of(61, 1),))
 
 
+def test_ndarrays_of_several_dimensions():
+    """Their sizes are part of the type."""
+
+    def spread(lists):
+        table = np.arange(3.0 * len(lists)).reshape(len(lists), 3)
+        scaled = lists * table[:, ::-1]
+        table *= 2
+        return ak.sum(np.square(lists - table), axis=1), scaled
+
+    def lists(*shape):
+        return ak.from_regular(ak.Array(np.random.default_rng(1).normal(size=shape)))
+
+    check(spread, (lists(60, 3),), (lists(61, 3),), (lists(0, 3),))
+    two, three = (lists(60, 2), np.ones((60, 2))), (lists(60, 3), np.ones((60, 3)))
+    check(lambda x, y: x * y + len(x), two, three)
+    check(lambda x, y: (ak.mask(y, ak.num(x) > 0), len(x)), two, three)
+
+
 def test_arrays_whose_fields_are_set_are_computed_only_if_needed():
     def function(x):
         y = x[x.pt > 1]

@@ -919,6 +919,11 @@ def position_of(low: Lowering, node: Any, array: Any, axis: Any = None, *, keepd
     return _reduced(low, array, axis, keepdims, of)
 
 
+def _nan_where_empty(low: Lowering, value: Val, lists: int) -> Val:
+    """NumPy's NaN, whose sign differs from that of 0 / 0 on x86: copysign and signbit show it."""
+    return low.map("where", _nonempty(low, lists), value, low.constant(np.nan, "float64"))
+
+
 @lowers(ak.mean)
 def mean(low: Lowering, node: Any, x: Any, weight: Any = None, axis: Any = None, *, keepdims: Any = False,
          mask_identity: Any = False, **_kwargs: Any) -> Any:  # fmt: skip
@@ -928,7 +933,7 @@ def mean(low: Lowering, node: Any, x: Any, weight: Any = None, axis: Any = None,
     def of(value: Val, lists: int, _origin: int, domain: int) -> Any:
         total = _reduce(low, "sum", low.convert(value, "float64"), lists)
         made = low.map("divide", total, low.convert(low.counts(lists), "float64"))
-        return _with_identity(low, made, lists, domain, mask_identity)
+        return _with_identity(low, _nan_where_empty(low, made, lists), lists, domain, mask_identity)
 
     return _reduced(low, x, axis, keepdims, of)
 
@@ -948,7 +953,7 @@ def variance(low: Lowering, node: Any, x: Any, weight: Any = None, ddof: Any = 0
         made = low.map("divide", _reduce(low, "sum", low.map("multiply", distance, distance), lists), count)
         if node.function in (ak.std, ak.nanstd):
             made = low.map("sqrt", made)
-        return _with_identity(low, made, lists, domain, mask_identity)
+        return _with_identity(low, _nan_where_empty(low, made, lists), lists, domain, mask_identity)
 
     return _reduced(low, x, axis, keepdims, of)
 

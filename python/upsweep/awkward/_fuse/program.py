@@ -102,8 +102,8 @@ class Stage:
         buffers = layouts.Buffers()
         for x in arrays.values():
             buffers.add(x)
-        self.events = _events(buffers.lengths)
         self.inputs = list(arrays)
+        self.events, later = _events(dict(zip(arrays, _pattern(buffers.lengths))), order)
         given = [x._layout for x in arrays.values()]
         low = self.low = Lowering(self.program.new_builder(), buffers.aliases, self.program.exact, given)
         start = 0
@@ -112,6 +112,8 @@ class Stage:
             alike = buffers.lengths[i] == buffers.lengths[self.events]
             self.lowered[node] = made if alike else Foreign("an array of another length", low.events)
         for node in order:
+            if node in later:
+                continue
             below = list(nodes_in((node.args, node.kwargs)))
             if any(x not in self.lowered and not _is_number(x, there) for x in below):
                 continue  # after a call that is not lowered
@@ -247,9 +249,26 @@ def _differs(node: Node, x: Any) -> bool:
     return isinstance(x, ak.Array) and layouts.classes(x._layout) != layouts.classes(node.meta._layout)
 
 
-def _events(lengths: list[int]) -> int:
-    """The place of an array with the most frequent number of elements."""
-    return max(range(len(lengths)), key=lambda i: lengths.count(lengths[i]), default=0)
+def _events(lengths: dict[Node, int], order: list[Node]) -> tuple[int, set[Node]]:
+    """Returns the place of an array of the length that most calls need, and the calls that are left to a later stage.
+
+    `lengths`: for each array the place of the first one that is as long. `order`: the missing calls.
+
+    Calls that need arrays of another length only are left to a later stage, and so are calls that need arrays of several
+    lengths, if one of them is not there yet: it may be as long as the others."""
+    needs: dict[Node, set[int]] = {node: {place} for node, place in lengths.items()}
+    for node in order:
+        needs[node] = set().union(*(needs.get(x, ()) for x in nodes_in((node.args, node.kwargs))))
+    of_arrays = list(lengths.values())
+    alone = [next(iter(needs[node])) for node in order if len(needs[node]) == 1]
+    events = max(of_arrays, key=lambda place: (alone.count(place), of_arrays.count(place)), default=0)
+    later: set[Node] = set()
+    for node in order:
+        if not needs[node] <= {events}:
+            below = nodes_in((node.args, node.kwargs))
+            if len(needs[node]) == 1 or any(x in needs and x not in lengths for x in below):
+                later.add(node)
+    return events, later
 
 
 def _is_number(node: Node, there: dict[Node, Any]) -> bool:

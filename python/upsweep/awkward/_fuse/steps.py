@@ -296,14 +296,14 @@ class Session:
     def captured(self, x: Any, copied: bool = True, shared: bool = False) -> Call | None:
         """The input for an array that is not pending. `shared`: whether the call's result may share its memory."""
         if isinstance(x, np.ndarray):
-            if type(x) is not np.ndarray or x.ndim != 1 or x.dtype.kind not in "biuf" or not x.dtype.isnative:
+            if type(x) is not np.ndarray or x.ndim == 0 or x.dtype.kind not in "biuf" or not x.dtype.isnative:
                 return None
             known = self.ndarrays.get(id(x))
             if known is not None and known[1].dtype == x.dtype and _equal_bytes(known[1], x):
                 if shared and all(x is not known[0] for x, _, _ in self.entered):
                     self.entered.append(known)
                 return known[2]
-            key: tuple = ("ndarray", x.dtype)
+            key: tuple = ("ndarray", x.dtype, x.shape[1:])
             original, x = x, ak.Array(x.copy())
             node = self.edge(key, lambda: self._input(x))
             if node is EAGER:
@@ -690,7 +690,7 @@ _WORDS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def _equal_bytes(x: np.ndarray, y: np.ndarray) -> bool:
-    if len(x) != len(y):
+    if x.shape != y.shape:
         return False
     dtype = _WORDS.get(x.itemsize, np.uint8)
     return bool((x.view(dtype) == np.ascontiguousarray(y).view(dtype)).all())
