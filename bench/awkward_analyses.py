@@ -7,7 +7,12 @@
 - `fuse`: as a fused function. The results must be equal except for rounding.
 
 Prints medians of wall and CPU time in ms. The CPU time is that of all threads. The fused function is called twice before, because
-its first call runs in Awkward and the second one makes plans. `--threads` is the number of its threads. `--output` writes JSON. Needs awkward 2.14.0 and upsweep (installed, or in PYTHONPATH).
+its first call runs in Awkward and the second one makes plans. `--threads` is the number of its threads.
+
+With --alone each way also runs in a new process. This adds the memory in MiB: the peak of a call above the memory before it, after
+two calls with a tenth of the events.
+
+`--output` writes JSON. Needs Linux, awkward 2.14.0 and upsweep (installed, or in PYTHONPATH).
 """
 
 import argparse
@@ -18,6 +23,7 @@ from pathlib import Path
 
 import analyses
 import awkward as ak
+import memory
 import numpy as np
 import upsweep.awkward
 from analyses.results import with_other_bits, with_other_values
@@ -41,6 +47,16 @@ def ways_of(analysis, events, threads):
     }
 
 
+def added_memory(analysis, way, count, threads):
+    """Returns the MiB that a call adds to the memory of this process."""
+    function = fuse(analysis.run, threads=threads) if way == "fuse" else analysis.run
+    few, events = (analyses.made_events(n, analysis.COLLECTIONS) for n in (count // 10, count))
+    with upsweep.awkward.kernels() if way == "kernels" else contextlib.nullcontext(), np.errstate(all="ignore"):
+        for _ in range(2):
+            function(copy.copy(few))
+        return memory.added(lambda: function(copy.copy(events)), calls=1)
+
+
 def measure(analysis, events, rounds, threads):
     """Returns the record of one analysis."""
     runs = ways_of(analysis, events, threads)
@@ -55,16 +71,22 @@ def measure(analysis, events, rounds, threads):
     return {"name": name, **times}
 
 
-COLUMNS = " ".join([f"{'wall':>9} {'CPU':>9} {'ratio':>5}"] * 3)
-HEADER = f"{'':18} {'awkward':<25} {'kernels':<25} fuse\n{'analysis':18} {COLUMNS}"
+WAYS = ("awkward", "kernels", "fuse")
+
+
+def header(columns):
+    names = " ".join([f"{'wall':>9} {'CPU':>9} {'ratio':>5}" + f" {'MiB':>6}" * (columns - 3)] * 3)
+    width = len(names) // 3
+    return f"{'':18} " + " ".join(f"{way:<{width}}" for way in WAYS).rstrip() + f"\n{'analysis':18} {names}"
 
 
 def line(record):
     def cells(way):
         wall, cpu = record[f"{way}_wall_ms"], record[f"{way}_cpu_ms"]
-        return f"{wall:9.1f} {cpu:9.1f} {record['awkward_wall_ms'] / wall:5.2f}"
+        added = f" {record[f'{way}_added_mib']:6.0f}" if f"{way}_added_mib" in record else ""
+        return f"{wall:9.1f} {cpu:9.1f} {record['awkward_wall_ms'] / wall:5.2f}{added}"
 
-    return f"{record['name']:18} {' '.join(cells(way) for way in ('awkward', 'kernels', 'fuse'))}"
+    return f"{record['name']:18} {' '.join(map(cells, WAYS))}"
 
 
 def main():
@@ -73,17 +95,26 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, help="the maximum number of threads of the fused function")
     parser.add_argument("--only", nargs="*", choices=analyses.NAMES, help="run only these analyses")
+    parser.add_argument("--alone", action="store_true", help="also run each way in a new process: memory")
+    parser.add_argument("--way", choices=WAYS, help="print the memory of one analysis in one way as JSON")
     parser.add_argument("--output", type=Path, help="write the results to this file as JSON")
     options = parser.parse_args()
 
-    print(HEADER)
+    chosen = [x for x in analyses.modules() if not options.only or x.__name__.rpartition(".")[2] in options.only]
+    if options.way:
+        print(json.dumps(added_memory(chosen[0], options.way, options.events, options.threads)))
+        return
+    print(header(4 if options.alone else 3))
     records = []
-    for analysis in analyses.modules():
-        if options.only and analysis.__name__.rpartition(".")[2] not in options.only:
-            continue
+    for analysis in chosen:
         events = analyses.made_events(options.events, analysis.COLLECTIONS)
         with np.errstate(all="ignore"):
-            records.append(measure(analysis, events, options.rounds, options.threads))
+            record = measure(analysis, events, options.rounds, options.threads)
+        if options.alone:
+            settings = ["--events", options.events, "--only", record["name"]]
+            settings += ["--threads", options.threads] if options.threads else []
+            record |= {f"{way}_added_mib": memory.in_new_process(__file__, *settings, "--way", way) for way in WAYS}
+        records.append(record)
         print(line(records[-1]), flush=True)
     if options.output:
         versions = {"awkward": ak.__version__, "numpy": np.__version__}
