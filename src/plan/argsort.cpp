@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan/argsort.cpp: the positions that sort lists: by insertion for short lists, otherwise by merges.
+// plan/argsort.cpp: the positions that sort lists: of up to 8 elements by a kernel, otherwise by insertion and merges.
 #include "plan/argsort.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "plan/types.hpp"
@@ -50,23 +51,26 @@ void sort_list(std::int32_t* out, std::int64_t n, std::int32_t* scratch, Before 
 }
 
 template <class T, bool kAscending>
-void sort_lists(const void* x, const std::int32_t* offsets, std::int64_t lists, std::int32_t* out,
-                std::int32_t* scratch) {
+void sort_lists(const Kernels& kernels, ElementType type, const void* x, const std::int32_t* offsets,
+                std::int64_t lists, std::int32_t* out, std::int32_t* scratch) {
   const Precedes<T, kAscending> before{static_cast<const T*>(x)};
-  for (std::int32_t i = 0; i < offsets[lists]; ++i) out[i] = i;
+  const auto sort_short = kernels.sort_short[kAscending ? 1 : 0][static_cast<int>(type)];
   for (std::int64_t list = 0; list < lists; ++list) {
-    const std::int32_t begin = offsets[list];
-    sort_list(out + begin, offsets[list + 1] - begin, scratch, before);
+    list = sort_short(x, offsets, list, lists, out);
+    if (list == lists) return;
+    const std::int32_t begin = offsets[list], end = offsets[list + 1];
+    std::iota(out + begin, out + end, begin);
+    sort_list(out + begin, end - begin, scratch, before);
   }
 }
 
 }  // namespace
 
-void argsort(ElementType type, const void* x, const std::int32_t* offsets, std::int64_t lists, bool ascending,
-             std::int32_t* out, std::int32_t* scratch) noexcept {
+void argsort(const Kernels& kernels, ElementType type, const void* x, const std::int32_t* offsets, std::int64_t lists,
+             bool ascending, std::int32_t* out, std::int32_t* scratch) noexcept {
   visit_element(type, [&]<class T>(std::type_identity<T>) {
-    ascending ? sort_lists<T, true>(x, offsets, lists, out, scratch)
-              : sort_lists<T, false>(x, offsets, lists, out, scratch);
+    ascending ? sort_lists<T, true>(kernels, type, x, offsets, lists, out, scratch)
+              : sort_lists<T, false>(kernels, type, x, offsets, lists, out, scratch);
   });
 }
 

@@ -307,7 +307,7 @@ class Attempt {
       case Action::argsort: {
         std::int32_t* scratch = w_.scratch(0, length(in.made), context_.limit);
         std::int32_t* out = make(in.out, length(in.made));
-        argsort(in.type, at<std::byte>(in.in[0]), at<std::int32_t>(in.in[1]), n, in.flag, out, scratch);
+        argsort(kernels, in.type, at<std::byte>(in.in[0]), at<std::int32_t>(in.in[1]), n, in.flag, out, scratch);
         break;
       }
       case Action::output:

@@ -493,7 +493,7 @@ void search(void* to, const void* const* in, I64 n, I64 /*first*/) {
 typedef I32 Positions8 __attribute__((vector_size(32)));
 typedef I32 UnalignedPositions8 __attribute__((vector_size(32), aligned(4), may_alias));
 
-inline void put(Positions8 positions, I32* out) { *reinterpret_cast<UnalignedPositions8*>(out) = positions; }
+inline void put(const Positions8& positions, I32* out) { *reinterpret_cast<UnalignedPositions8*>(out) = positions; }
 
 /// Writes n consecutive positions, and up to eight more.
 inline void put_positions(I32 from, I64 n, I32* out) {
@@ -608,7 +608,8 @@ I64 tuples_of(const I32* const* tables, const I32* offsets, const I32* to, I64 f
     do {
       for (std::size_t m = 0; m < kMembers; ++m) {
         const I32* of_length = table[m] + length * kTableTuples + i;
-        put(*reinterpret_cast<const UnalignedPositions8*>(of_length) + begin, target[m] + at + i);
+        const Positions8 places = *reinterpret_cast<const UnalignedPositions8*>(of_length);
+        put(places + begin, target[m] + at + i);
       }
       i += 8;
     } while (i < count);
@@ -621,6 +622,72 @@ I64 tuples(const I32* const* tables, int members, const I32* offsets, const I32*
   if (members == 1) return tuples_of<1>(tables, offsets, to, first, lists, out);
   if (members == 2) return tuples_of<2>(tables, offsets, to, first, lists, out);
   return tuples_of<3>(tables, offsets, to, first, lists, out);
+}
+
+template <class K>
+struct Eight {
+  typedef K Type __attribute__((vector_size(8 * sizeof(K))));
+};
+template <class T>
+using SortKey = std::conditional_t<sizeof(T) == 8, I64, I32>;
+
+/// Eight elements as integers that ascend in the order of sorting. NaN is less than the others, and -0 is 0.
+template <class T, bool kAscending>
+void put_sort_keys(const T* x, typename Eight<SortKey<T>>::Type& keys) {
+  using K = SortKey<T>;
+  using Keys = typename Eight<K>::Type;
+  constexpr int kSign = 8 * int{sizeof(K)} - 1;
+  constexpr K kLeast = Limits<K>::kLowest, kNan = kLeast + 1;
+  if constexpr (kIsFloat<T>) {
+    typename Eight<T>::Type elements;
+    __builtin_memcpy(&elements, x, sizeof elements);
+    elements += T{0};
+    const Keys is_nan = elements != elements;
+    keys = reinterpret_cast<Keys>(elements);
+    keys ^= (keys >> kSign) & ~kLeast;
+    if (!kAscending) keys = ~keys;
+    keys = (keys & ~is_nan) | (is_nan & kNan);
+    return;
+  } else if constexpr (sizeof(T) == sizeof(K)) {
+    __builtin_memcpy(&keys, x, sizeof keys);
+    if (!kIsSigned<T>) keys ^= kLeast;
+  } else {
+    for (int lane = 0; lane < 8; ++lane) keys[lane] = x[lane];
+  }
+  if (!kAscending) keys = ~keys;
+}
+
+/// The place of an element is the number of elements that precede it. Lanes past the end of a list come last, and the
+/// next list overwrites what they write.
+template <class T, bool kAscending>
+I64 sort_short(const void* from, const I32* offsets, I64 first, I64 lists, I32* out) {
+  using K = SortKey<T>;
+  using Keys = typename Eight<K>::Type;
+  constexpr Keys kLanes = {0, 1, 2, 3, 4, 5, 6, 7};
+  const T* const x = static_cast<const T*>(from);
+  const I64 elements = offsets[lists];
+  for (I64 list = first; list < lists; ++list) {
+    const I32 begin = offsets[list], length = offsets[list + 1] - begin;
+    if (length > 8 || begin + 8 > elements) return list;
+    Keys keys;
+    put_sort_keys<T, kAscending>(x + begin, keys);
+    const Keys is_past = kLanes >= static_cast<K>(length);
+    keys = (keys & ~is_past) | (is_past & Limits<K>::kHighest);
+    K each[8];
+    __builtin_memcpy(each, &keys, sizeof each);
+    Keys places = {};
+    for (K lane = 0; lane < 8; ++lane) {
+      const Keys other = Keys{} + each[lane];
+      if constexpr (kIsFloat<T> || sizeof(T) < sizeof(K)) {
+        places -= other + (kLanes > lane) < keys;  // no key is the minimum
+      } else {
+        places -= (other < keys) | ((other == keys) & (kLanes > lane));
+      }
+    }
+    __builtin_memcpy(each, &places, sizeof each);
+    for (I32 lane = 0; lane < 8; ++lane) out[begin + each[lane]] = begin + lane;
+  }
+  return lists;
 }
 
 // ---------------------------------------------------------------------------------------------------------- reductions
@@ -909,9 +976,16 @@ constexpr void add_conversions(Kernels& k, ElementType t) {
 }
 
 template <class T>
+constexpr void add_sort(Kernels& k, ElementType t) {
+  k.sort_short[0][at(t)] = sort_short<T, false>;
+  k.sort_short[1][at(t)] = sort_short<T, true>;
+}
+
+template <class T>
 constexpr void add_number(Kernels& k, ElementType t) {
   add_comparisons<T>(k, t);
   add_conversions<T>(k, t);
+  add_sort<T>(k, t);
   k.element[at(Op::add, t)] = binary<T, T, Add>;
   k.element[at(Op::subtract, t)] = binary<T, T, Subtract>;
   k.element[at(Op::multiply, t)] = binary<T, T, Multiply>;
@@ -980,6 +1054,7 @@ constexpr void add_boolean(Kernels& k) {
   constexpr ElementType kType = ElementType::boolean;
   add_comparisons<Byte>(k, kType);
   add_conversions<Byte>(k, kType);
+  add_sort<Byte>(k, kType);
   k.element[at(Op::bit_and, kType)] = binary<Byte, Byte, And>;
   k.element[at(Op::bit_or, kType)] = binary<Byte, Byte, Or>;
   k.element[at(Op::bit_xor, kType)] = binary<Byte, Byte, Xor>;
