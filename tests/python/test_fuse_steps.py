@@ -427,6 +427,27 @@ def test_ndarrays_of_several_dimensions():
     check(lambda x, y: (ak.mask(y, ak.num(x) > 0), len(x)), two, three)
 
 
+def test_values_that_nobody_needs_are_forgotten(monkeypatch):
+    """In other calls on the same path the function keeps some of them."""
+    monkeypatch.setattr(steps, "_COLLECTED", -1)
+
+    def rounds(x, keeps):
+        kept, total = [], 0
+        for i in range(4):
+            y = x.pt * (i + 1) + total
+            sums = np.asarray(ak.sum(y, axis=1))
+            total = total + y / sums
+            if i in keeps:
+                kept += [y, sums]
+        return total, kept
+
+    fused = check(rounds, (jets_of(), []), (jets_of(61), [0, 2]), (jets_of(), [1]))
+    session = session_of(fused, jets_of(), [])
+    assert {"input", "call"} <= {x.kind for x in session.dropped}
+    computed = [step.stages_run for step in session.steps]
+    assert len({id(stage) for stages in computed for stage in stages}) == len(session.steps) == 5  # nothing twice
+
+
 def test_arrays_whose_fields_are_set_are_computed_only_if_needed():
     def function(x):
         y = x[x.pt > 1]

@@ -25,6 +25,7 @@ Code that handles exceptions would notice the delay; it runs in Awkward.
 does not change the array that it came from.
 The first call on a path does not copy what enters. If the function changes an ndarray that has become part of an array, this
 call is thus right, and later calls run in Awkward. A change in a later call only is an error.
+Values that nobody can ask for any more are forgotten each time that 32 MiB have been added.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ _MOST_TREES = 64
 _MOST_ITEMS = 64  # of a list in a call
 _MOST_STAGES = 200  # of one step
 _MOST_FAILURES = 3  # of one plan
+_COLLECTED = 1 << 25  # bytes of new values, after which those that nobody needs are forgotten
 
 MISSING = object()
 EAGER = object()  # an edge: a call that needs data
@@ -144,8 +146,10 @@ class Step(Program):
             self.needs[stage] = super()._needed(stage, {node: x for node, x in there.items() if not node.virtual})
         return self.needs[stage]
 
-    def compute(self, there: dict[Node, Any], threads: int | None) -> None:
+    def compute(self, there: dict[Node, Any], threads: int | None) -> int:
+        """Adds the outputs to `there`. Returns the bytes that plans have written."""
         stage: Any = self
+        written = 0
         stages: list[Any] = []
         while True:
             stage, buffers = self._following(stage, there)
@@ -154,10 +158,10 @@ class Step(Program):
             for node in stage.reasons:
                 node.virtual = node in stage.lowered and layouts.is_union(node.meta._layout)
             stages.append(stage)
-            stage.run(there, buffers, threads)
+            written += stage.run(there, buffers, threads)
             if stage.is_last:
                 self.stages_run = stages
-                return
+                return written
 
 
 class Tree:
@@ -208,6 +212,9 @@ class Session:
         self.path: list[Call] = []
         self.there: dict[Node, Any] = {}
         self.checked: set[Node] = set()
+        self.arguments: list[Any] = []  # pending arrays
+        self.new_bytes = 0  # of values since the last collection
+        self.dropped: set[Node] = set()  # whose values nobody can ask for any more
         self.done = 0  # length of the part of the path whose calls are known to raise no error
         self.alive: list[Any] = []  # weak references to the pending arrays
         self.state = tree.start
@@ -218,8 +225,9 @@ class Session:
         # Without a name, the value is the new array.
         self.assignments: list[tuple[ak.Array, Any, Any, int]] = []
         self.references: dict[Node, int] = {}  # pending arrays that hold the values of a node
-        # ndarrays that were inputs, by their ids: the ndarray, its copy, and the node.
-        self.ndarrays: dict[int, tuple[np.ndarray, np.ndarray, Call]] = {}
+        self.copies: set[Node] = set()  # inputs that were ndarrays
+        # ndarrays that were inputs, by their ids: a weak reference to the ndarray, its copy, and the node.
+        self.ndarrays: dict[int, tuple[weakref.ref, np.ndarray, Call]] = {}
         # ndarrays and layouts that entered by calls whose results may share their memory, copies, and the nodes.
         self.entered: list[tuple[Any, Any, Call]] = []
         self.held: list[Any] = []  # arrays with fields that were set in the first call on a path
@@ -284,7 +292,10 @@ class Session:
         if node is EAGER:
             return array
         self.there[node] = _as_it_is(array)
-        return self.pending(node, array) if node.cls is not None else array
+        if node.cls is None:
+            return array
+        self.arguments.append(self.pending(node, array))
+        return self.arguments[-1]
 
     def _input(self, array: ak.Array) -> Call:
         return attributes.of_node(Call(self.tree.graph, "input", None, (), {}, attributes.type_of(array)))
@@ -299,19 +310,21 @@ class Session:
             if type(x) is not np.ndarray or x.ndim == 0 or x.dtype.kind not in "biuf" or not x.dtype.isnative:
                 return None
             known = self.ndarrays.get(id(x))
-            if known is not None and known[1].dtype == x.dtype and _equal_bytes(known[1], x):
-                if shared and all(x is not known[0] for x, _, _ in self.entered):
-                    self.entered.append(known)
+            if known is not None and known[0]() is x and known[1].dtype == x.dtype and _equal_bytes(known[1], x):
+                if shared and all(x is not there for there, _, _ in self.entered):
+                    self.entered.append((x, *known[1:]))
                 return known[2]
             key: tuple = ("ndarray", x.dtype, x.shape[1:])
+            self.new_bytes += x.nbytes
             original, x = x, ak.Array(x.copy())
             node = self.edge(key, lambda: self._input(x))
             if node is EAGER:
                 return None
             self.there[node] = x if node.complete else ak.Array(original)
-            self.ndarrays[id(original)] = (original, x._layout._data, node)
+            self.ndarrays[id(original)] = (weakref.ref(original), x._layout._data, node)
+            self.copies.add(node)
             if shared:
-                self.entered.append(self.ndarrays[id(original)])
+                self.entered.append((original, x._layout._data, node))
             return node
         if not attributes.supported(x) or x._layout.backend is not _CPU:
             return None
@@ -466,10 +479,12 @@ class Session:
             if step.failures < _MOST_FAILURES:
                 try:
                     with _OwnErrors():
-                        step.compute(self.there, self.threads)
+                        self.new_bytes += step.compute(self.there, self.threads)
                     self.checked |= step.covered
                     self.state = step.after
                     self.steps.append(step)
+                    if self.new_bytes > _COLLECTED:
+                        self._collect(nodes)
                     return True
                 except Exception:  # noqa: BLE001 - of this plan, which may compute more than the function asks for
                     step.failures += 1
@@ -483,12 +498,13 @@ class Session:
         is_computable: dict[Node, bool] = {}
         for node in path:
             is_computable[node] = node in there or (node.kind != "input" and all(is_computable[x] for x in node.below))
-        needed = _ancestors([*nodes, *(x for x in path if x.wanted)], there)
+        wanted = {*nodes, *(x for x in path if x.wanted and x not in self.dropped)}
+        needed = _ancestors(wanted, there)
         outputs = {x: None for x in nodes if x not in there}
         for node in path:
             if node in needed and node not in there:
                 if is_computable[node]:
-                    if node.wanted:
+                    if node in wanted:
                         outputs[node] = None
                 else:
                     for x in node.below:
@@ -511,6 +527,25 @@ class Session:
         made = Step(self.tree, sorted(outputs, key=lambda x: x.position), unused)
         made.covered = _ancestors([*outputs, *unused], there)
         return made
+
+    def _collect(self, nodes: list[Call]) -> None:
+        """Forgets the values that neither `nodes`, arrays and ndarrays of the function, nor its next calls need."""
+        self.ndarrays = {key: known for key, known in self.ndarrays.items() if known[0]() is not None}
+        todo = [*nodes, *self._unchecked(), *_following_calls(self.at)]
+        todo += [x._fuse_node for x in (*self._alive(), *filter(self._is_pending, self.arguments))]
+        todo += [node for _, _, node in self.ndarrays.values()]
+        todo += [x for _, _, what, _ in self.assignments for x in nodes_in(what)]
+        seen: set[Node] = set()
+        while todo:
+            node = todo.pop()
+            if node not in seen:
+                seen.add(node)
+                if node not in self.there:
+                    todo += node.below
+        for node in [x for x in self.there if x not in seen and (x.kind != "input" or x in self.copies)]:
+            del self.there[node]
+            self.dropped.add(node)
+        self.new_bytes = 0
 
     def _by_awkward(self, nodes: Any) -> None:
         """Executes the calls that nodes need, one by one. Raises the first error of the path."""
@@ -553,7 +588,10 @@ class Session:
     # ---- the end
 
     def _alive(self) -> list[Any]:
-        return [x for x in (ref() for ref in self.alive) if x is not None and x.__dict__.get("_fuse_session") is self]
+        return [x for x in (ref() for ref in self.alive) if x is not None and self._is_pending(x)]
+
+    def _is_pending(self, x: Any) -> bool:
+        return x.__dict__.get("_fuse_session") is self
 
     def finish(self) -> None:
         """Computes the arrays that are still there after the call, and makes them real."""
