@@ -69,13 +69,9 @@ class Source final : public ROOT::RDF::RDataSource {
  public:
   explicit Source(ULong64_t events) : events_(events) {}
 
-  void add(const std::string& name, double* values) {
-    add(name, typeid(double), [=] { return std::make_unique<NumberReader<double>>(values); });
-  }
-  void add(const std::string& name, const std::int64_t* offsets, double* values) { add_lists(name, offsets, values); }
-  void add(const std::string& name, const std::int64_t* offsets, std::int32_t* values) {
-    add_lists(name, offsets, values);
-  }
+  void add(const std::string& name, double* values);
+  void add(const std::string& name, const std::int64_t* offsets, double* values);
+  void add(const std::string& name, const std::int64_t* offsets, std::int32_t* values);
 
   const std::vector<std::string>& GetColumnNames() const final { return names_; }
   bool HasColumn(std::string_view name) const final { return columns_.count(std::string(name)) > 0; }
@@ -107,13 +103,10 @@ class Source final : public ROOT::RDF::RDataSource {
   // Ranges for each thread. Threads take them one at a time, so that a thread that is held up delays the others little.
   static constexpr ULong64_t kRanges = 8;
 
-  void add(const std::string& name, const std::type_info& type, std::function<std::unique_ptr<Reader>()> make_reader) {
+  template <typename T, typename R>
+  void add_column(const std::string& name, R reader) {
     names_.push_back(name);
-    columns_[name] = {&type, std::move(make_reader)};
-  }
-  template <typename T>
-  void add_lists(const std::string& name, const std::int64_t* offsets, T* values) {
-    add(name, typeid(ROOT::RVec<T>), [=] { return std::make_unique<ListReader<T>>(offsets, values); });
+    columns_[name] = {&typeid(T), [reader] { return std::make_unique<R>(reader); }};
   }
   Record_t GetColumnReadersImpl(std::string_view, const std::type_info&) final { return {}; }
 
@@ -122,6 +115,19 @@ class Source final : public ROOT::RDF::RDataSource {
   std::vector<std::string> names_;
   std::map<std::string, Column> columns_;
 };
+
+// Outside of the class: Python calls these. In the class they would be inline, and ROOT's interpreter would compile them
+// and the readers again, with less optimization.
+
+void Source::add(const std::string& name, double* values) { add_column<double>(name, NumberReader<double>(values)); }
+
+void Source::add(const std::string& name, const std::int64_t* offsets, double* values) {
+  add_column<ROOT::RVec<double>>(name, ListReader<double>(offsets, values));
+}
+
+void Source::add(const std::string& name, const std::int64_t* offsets, std::int32_t* values) {
+  add_column<ROOT::RVec<std::int32_t>>(name, ListReader<std::int32_t>(offsets, values));
+}
 
 using Node = ROOT::RDF::RNode;
 
@@ -157,7 +163,10 @@ inline Columns values_of(Node node, const std::vector<std::string>& names) {
 }
 
 Columns met_with_two_jets(Node events) {
-  return values_of(events.Filter([](const Numbers& pt) { return Sum(pt > 40) >= 2; }, {"jet_pt"}), {"met_pt"});
+  const auto has_two = [](const Numbers& pt) {
+    return std::count_if(pt.begin(), pt.end(), [](double x) { return x > 40; }) >= 2;
+  };
+  return values_of(events.Filter(has_two, {"jet_pt"}), {"met_pt"});
 }
 
 inline bool has_pair(const Momenta& p, const Charges& charge) {
@@ -237,52 +246,68 @@ Columns pt_of_jets_without_leptons(Node events) {
                    {"sum_pt"});
 }
 
-/// The position of the lepton with the highest pt outside of the pair nearest to Z, or -1 if there is no pair. Muons
-/// are the first leptons.
-inline int position_of_third(const Momenta& p, const Numbers& pt, const Charges& charge, const Numbers& muon_pt) {
-  const std::size_t muons = muon_pt.size();
-  std::size_t first = 0, second = 0;
+struct Lepton {
+  Momentum p;
+  double pt, phi;
+  std::int32_t charge;
+  bool is_muon;
+};
+
+/// The muons, then the electrons.
+inline ROOT::RVec<Lepton> leptons_of(const Numbers& muon_pt, const Numbers& muon_eta, const Numbers& muon_phi,
+                                     const Numbers& muon_mass, const Charges& muon_charge, const Numbers& pt,
+                                     const Numbers& eta, const Numbers& phi, const Numbers& mass,
+                                     const Charges& charge) {
+  ROOT::RVec<Lepton> leptons;
+  leptons.reserve(muon_pt.size() + pt.size());
+  for (std::size_t i = 0; i < muon_pt.size(); ++i) {
+    const Momentum p = momentum_of(muon_pt[i], muon_eta[i], muon_phi[i], muon_mass[i]);
+    leptons.push_back({p, muon_pt[i], muon_phi[i], muon_charge[i], true});
+  }
+  for (std::size_t i = 0; i < pt.size(); ++i) {
+    leptons.push_back({momentum_of(pt[i], eta[i], phi[i], mass[i]), pt[i], phi[i], charge[i], false});
+  }
+  return leptons;
+}
+
+/// The position of the lepton with the highest pt outside of the pair nearest to Z, or -1 if there is no pair.
+inline int position_of_third(const ROOT::RVec<Lepton>& leptons) {
+  const int count = static_cast<int>(leptons.size());
+  int first = -1, second = -1, third = -1;
   double nearest = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    for (std::size_t j = i + 1; j < p.size(); ++j) {
-      if ((i < muons) != (j < muons) || charge[i] == charge[j]) continue;
-      const double distance = std::abs((p[i] + p[j]).M() - 91.2);
+  for (int i = 0; i < count; ++i) {
+    for (int j = i + 1; j < count; ++j) {
+      const Lepton &a = leptons[i], &b = leptons[j];
+      if (a.is_muon != b.is_muon || a.charge == b.charge) continue;
+      const double distance = std::abs((a.p + b.p).M() - 91.2);
       if (distance >= nearest) continue;
       nearest = distance, first = i, second = j;
     }
   }
-  int third = -1;
-  if (first == second) return third;
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    if (i != first && i != second && (third < 0 || pt[i] > pt[third])) third = static_cast<int>(i);
+  if (first < 0) return third;
+  for (int i = 0; i < count; ++i) {
+    if (i != first && i != second && (third < 0 || leptons[i].pt > leptons[third].pt)) third = i;
   }
   return third;
 }
 
-inline double transverse_mass_of(int third, const Numbers& pt, const Numbers& phi, double met_pt, double met_phi) {
-  const double angle = ROOT::VecOps::DeltaPhi(phi[third], met_phi);
-  return std::sqrt(2 * pt[third] * met_pt * (1 - std::cos(angle)));
+inline double transverse_mass_of(const ROOT::RVec<Lepton>& leptons, int third, double met_pt, double met_phi) {
+  const Lepton& lepton = leptons[third];
+  return std::sqrt(2 * lepton.pt * met_pt * (1 - std::cos(ROOT::VecOps::DeltaPhi(lepton.phi, met_phi))));
 }
 
 Columns transverse_mass_of_third_lepton(Node events) {
-  const auto joined = [](const Numbers& muons, const Numbers& electrons) { return Concatenate(muons, electrons); };
-  const auto joined_charges = [](const Charges& muons, const Charges& electrons) {
-    return Concatenate(muons, electrons);
+  const auto has_three = [](const Numbers& muons, const Numbers& electrons) {
+    return muons.size() + electrons.size() > 2;
   };
-  return values_of(
-      events
-          .Filter([](const Numbers& muons, const Numbers& electrons) { return muons.size() + electrons.size() > 2; },
-                  {"muon_pt", "electron_pt"})
-          .Define("pt", joined, {"muon_pt", "electron_pt"})
-          .Define("eta", joined, {"muon_eta", "electron_eta"})
-          .Define("phi", joined, {"muon_phi", "electron_phi"})
-          .Define("mass", joined, {"muon_mass", "electron_mass"})
-          .Define("charge", joined_charges, {"muon_charge", "electron_charge"})
-          .Define("p", momenta_of, {"pt", "eta", "phi", "mass"})
-          .Define("third", position_of_third, {"p", "pt", "charge", "muon_pt"})
-          .Filter([](int third) { return third >= 0; }, {"third"})
-          .Define("transverse_mass", transverse_mass_of, {"third", "pt", "phi", "met_pt", "met_phi"}),
-      {"transverse_mass"});
+  return values_of(events.Filter(has_three, {"muon_pt", "electron_pt"})
+                       .Define("leptons", leptons_of,
+                               {"muon_pt", "muon_eta", "muon_phi", "muon_mass", "muon_charge", "electron_pt",
+                                "electron_eta", "electron_phi", "electron_mass", "electron_charge"})
+                       .Define("third", position_of_third, {"leptons"})
+                       .Filter([](int third) { return third >= 0; }, {"third"})
+                       .Define("transverse_mass", transverse_mass_of, {"leptons", "third", "met_pt", "met_phi"}),
+                   {"transverse_mass"});
 }
 
 }  // namespace adl
