@@ -21,7 +21,7 @@ Queries 1 and 2 return columns as they are, and query 3 returns elements of list
 
 Prints medians in ms of wall and CPU time of later calls. The CPU time is that of all threads. Two times are apart: that of
 ROOT's compilation of adl_rdataframe.cpp, and "first ms", the first call in each way, with 1,000 events. `--output` writes
-JSON. Needs Linux, awkward 2.14.0, upsweep, and ROOT 6.40 or later with a C++ compiler.
+JSON. Needs Linux, awkward 2.14.0, upsweep, ROOT 6.40 (`ROOT` on PyPI) and a C++ compiler.
 """
 
 import contextlib
