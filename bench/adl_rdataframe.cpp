@@ -25,7 +25,7 @@
 
 namespace adl {
 
-// ------------------------------------------------------------------------------------------------------- data source
+// --------------------------------------------------------------------------------------------------------- data source
 
 using Reader = ROOT::Detail::RDF::RColumnReaderBase;
 
@@ -66,9 +66,9 @@ struct Column {
 /// Columns of numbers and lists, in arrays that outlive the source. A query reads only the columns that it names, and
 /// copies no list.
 ///
-/// With 3 * 10^5 events on one thread, other sources took longer: that of `ak.to_rdataframe` 1.1 to 1.5 times as long,
-/// since it makes the lists of all its columns for each event. An uncompressed RNTuple in memory took 1.8 to 4.1 times as
-/// long.
+/// With 3 * 10^5 events on one thread, other sources took longer. That of `ak.to_rdataframe` took 1.1 to 1.5 times as
+/// long, since it makes the lists of all its columns for each event. An uncompressed RNTuple in memory took 1.8 to 4.1
+/// times as long.
 class Source final : public ROOT::RDF::RDataSource {
  public:
   explicit Source(ULong64_t events) : events_(events) {}
@@ -120,8 +120,8 @@ class Source final : public ROOT::RDF::RDataSource {
   std::map<std::string, Column> columns_;
 };
 
-// Outside of the class: Python calls these. In the class they would be inline, and ROOT's interpreter would compile them
-// and the readers again, with less optimization.
+// Python calls these functions. Inside the class they would be inline, and ROOT's interpreter would compile them and
+// the readers again, with less optimization.
 
 void Source::add(const std::string& name, double* values) { add_column<double>(name, NumberReader<double>(values)); }
 
@@ -138,7 +138,7 @@ using Node = ROOT::RDF::RNode;
 /// The number of threads of the dataframe is that of ROOT's implicit multithreading when this function is called.
 Node frame_of(std::unique_ptr<Source> source) { return ROOT::RDataFrame(std::move(source)); }
 
-// -------------------------------------------------------------------------------------------------------- kinematics
+// ---------------------------------------------------------------------------------------------------------- kinematics
 
 using Numbers = ROOT::RVec<double>;
 using Charges = ROOT::RVec<std::int32_t>;
@@ -153,7 +153,7 @@ inline Momenta momenta_of(const Numbers& pt, const Numbers& eta, const Numbers& 
   return ROOT::VecOps::Map(pt, eta, phi, mass, momentum_of);
 }
 
-// ----------------------------------------------------------------------------------------------------------- queries
+// ------------------------------------------------------------------------------------------------------------- queries
 
 using Columns = std::vector<std::vector<double>>;
 

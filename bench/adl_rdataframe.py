@@ -8,8 +8,8 @@ rdataframe   the query in RDataFrame, with ROOT's implicit multithreading
 fused1       fused on one thread, where the others have several
 rdataframe1  the query in RDataFrame without multithreading
 
---threads restricts the process to the first N cores that it may use. adl_rdataframe.cpp contains the queries as one would
-write them for speed:
+--threads restricts the process to the first N cores that it may use. adl_rdataframe.cpp contains the queries as one
+would write them for speed:
 
 - The types of all columns are in the code. ROOT compiles it once, by ACLiC with the C++ compiler at -O3 for this CPU.
   With --cling ROOT's interpreter compiles it instead, at -O2.
@@ -17,11 +17,12 @@ write them for speed:
 - They skip events that cannot pass, and compute momenta only in events that need them.
 - `Take` returns the selected values, as the other ways do.
 
-Queries 1 and 2 return columns as they are, and query 3 returns elements of lists, for which RDataFrame has no such action.
+Queries 1 to 3 return columns or all elements of lists. RDataFrame has no action that returns elements as one array.
 
-Prints medians in ms of wall and CPU time of later calls. The CPU time is that of all threads. Two times are apart: that of
-ROOT's compilation of adl_rdataframe.cpp, and "first ms", the first call in each way, with 1,000 events. `--output` writes
-JSON. Needs Linux, awkward 2.14.0, upsweep, ROOT 6.40 (`ROOT` on PyPI) and a C++ compiler.
+Prints medians in ms of wall and CPU time of later calls. The CPU time is that of all threads. Two times are separate:
+ROOT's compilation of adl_rdataframe.cpp, and "first ms", the first call in each way, with 1,000 events.
+
+`--output` writes JSON. Needs Linux, awkward 2.14.0, upsweep, ROOT 6.40 (`ROOT` on PyPI) and a C++ compiler.
 """
 
 import contextlib
