@@ -358,6 +358,33 @@ def test_kinds_of_arguments(jets):
         assert not compare(fused, function, jets, number, np.linspace(-1, 1, 120), in_one_pass=False)
 
 
+def test_numbers_among_the_arguments(jets, fuse):
+    data = node(
+        "binning", input="x", edges=[0.0, 1.0], content=[SCALE], flow=node("category", input="n", content=[], default=2.0)
+    )
+    one = set_of(correction(data, "c", ["x", "n", "s"]))["c"]
+
+    def function(events, number, whole):
+        return one.evaluate(number, events["n"], "up"), one.evaluate(events["x"], whole, "up")
+
+    fused = fuse(function)
+    for number in (0.7, NOT_A_NUMBER, 0.7, -0.0):
+        assert not compare(fused, function, jets, number, 3)
+
+
+def test_integers_that_a_transformation_rounds(jets):
+    """Halves are rounded away from zero."""
+    rule = formula("x+0.5*(x>0)", ["x"])
+    keys = [{"key": key, "value": float(key)} for key in range(-9, 10)]
+    data = node("transform", input="n", rule=rule, content=node("category", input="n", content=keys, default=100.0))
+    one = set_of(correction(data, "c", ["x", "n"]))["c"]
+    fused = _fuse.fuse(lambda x: one.evaluate(x, 3))
+    x = np.arange(-12, 13) / 2
+    x = ak.Array([*x, *np.nextafter(x, 9), *np.nextafter(x, -9), NOT_A_NUMBER, INFINITY, 1e300, -1e300])
+    assert not bits_differ(one.evaluate(x, 3), fused(x))
+    assert fused.reason is None
+
+
 def test_numbers_as_correctionlib_reads_them():
     """Its parser of numbers rounds numbers with 17 digits differently from Python."""
     pick = np.random.default_rng(3)
@@ -593,8 +620,10 @@ def test_of_equal_keys_the_first_counts(jets):
     text = SCALES._data.replace('"flow": "clamp"', '"flow": "clamp", "flow": 7.5')
     assert text != SCALES._data
     one = correctionlib.CorrectionSet.from_string(text)["scale"]
+    keys = node("category", input="n", content=[{"key": key, "value": i + 0.5} for i, key in enumerate((1, 2, 1))], default=9)
+    two = set_of(correction(keys, "c", ["n"]))["c"]
 
     def function(events):
-        return one.evaluate(events["x"])
+        return one.evaluate(events["x"]), two.evaluate(events["n"])
 
     assert not compare(_fuse.fuse(function), function, jets)

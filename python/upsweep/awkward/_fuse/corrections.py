@@ -108,7 +108,6 @@ def _evaluated(base: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------------- the JSON
 
 
-@functools.lru_cache(maxsize=4)
 def _read(data: str) -> dict:
     """The JSON of a CorrectionSet, with numbers as they are written. Of equal keys in an object the first one counts."""
     return json.loads(
@@ -138,12 +137,6 @@ def _numbers(core: Any, content: Any) -> dict[str, float]:
     return dict(zip(found, read.tolist()))
 
 
-@functools.lru_cache(maxsize=64)
-def _content(core: Any, data: str, name: str) -> Content:
-    correction = next(x for x in _read(data)["corrections"] if x["name"] == name)
-    return Content(core, correction, _numbers(core, correction))
-
-
 # ------------------------------------------------------------------------------------------------------------- lowering
 
 
@@ -162,16 +155,25 @@ class _Lowered:
         self.core = sys.modules[type(evaluation.base).__module__]
         self.evaluation = evaluation
         self.constants = constants
-        try:
-            read = _read(evaluation.data)
-        except ValueError as error:
-            raise Unsupported(f"Python does not read its JSON: {error}") from error
         self.compound = None
         if type(evaluation.base).__name__ == "CompoundCorrection":
-            self.compound = next(x for x in read["compound_corrections"] if x["name"] == evaluation.name)
+            self.compound = self.entry("compound_corrections", evaluation.name)
+
+    def entry(self, kind: str, name: str) -> dict:
+        data, read = self.evaluation.data, self.low.read
+        if data not in read:
+            try:
+                read[data] = _read(data)
+            except ValueError as error:
+                raise Unsupported(f"Python does not read its JSON: {error}") from error
+        return next(x for x in read[data][kind] if x["name"] == name)
 
     def content(self, name: str) -> Content:
-        return _content(self.core, self.evaluation.data, name)
+        key, read = (self.evaluation.data, name), self.low.read
+        if key not in read:
+            entry = self.entry("corrections", name)
+            read[key] = Content(self.core, entry, _numbers(self.core, entry))
+        return read[key]
 
     def of(self, arrays: tuple) -> Any:
         return self.checked(self.low.broadcast(list(arrays), self.leaf), None)
@@ -181,7 +183,7 @@ class _Lowered:
         domain = self.low.one_domain(leaves)
         variables = self.evaluation.base.inputs
         given = dict(zip(self.evaluation.places, (*leaves, *self.constants)))
-        inputs = {x.name: self.input(given[i], x.name, x.type) for i, x in enumerate(variables)}
+        inputs = {x.name: self.input(given[i], x.name, x.type) for i, x in reversed(list(enumerate(variables)))}
         decisions = Decisions(self.low, domain)
         if self.compound is None:
             value = decisions.value(self.content(self.evaluation.name), inputs)

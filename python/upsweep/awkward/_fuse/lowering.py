@@ -50,6 +50,7 @@ class Lowering:
         self.input_offsets: dict[int, tuple[int, int]] = {}  # lists of the arguments: the buffer of offsets, the parent
         self.tables: list[np.ndarray] = []  # constant columns, whose numbers follow those of the arguments' buffers
         self.first_table = first_table
+        self.read: dict[Any, Any] = {}  # what calls have read so far, while a plan is made
 
     # ---- values
 

@@ -171,7 +171,7 @@ class Stage:
                         wanted[x] = None
                         todo.append(x)
         low = self.low
-        low.layouts = []  # of this call
+        low.layouts, low.read = [], {}  # of this call
         if low.outputs or low.histograms or self.has_checks or (self.shapes and low.messages):
             self.plan = self.low.builder.compile()
             self.columns = [i for i in self.plan.columns() if i < low.first_table]

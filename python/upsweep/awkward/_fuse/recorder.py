@@ -284,6 +284,9 @@ class Lazy(ak.Array):
         return ak.to_numpy(self, *args, **kwargs)
 
     _histogram_module_ = histograms.Flattened  # for fill_flattened of hist
+    def _repr(self, limit_cols: int) -> str:  # for Awkward's notes of errors, such as NotRecorded
+        return "<Array of a recording>"
+
     __str__ = __repr__ = show = _repr_mimebundle_ = _refuses("an array is printed")
     to_list = tolist = __bytes__ = _refuses("an array is converted to Python objects")
     __reduce_ex__ = __setstate__ = _refuses("an array is pickled")

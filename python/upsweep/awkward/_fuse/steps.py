@@ -961,7 +961,7 @@ def _become(x: ak.Array, value: ak.Array) -> None:
 
 
 _classes: dict[type, type | None] = {ak.Array: Pending}
-_OF_TYPES = {"awkward", "upsweep", "vector"}
+_OF_TYPES = {"awkward", "correctionlib", "upsweep", "vector"}
 
 
 def pending_class(theirs: type) -> type | None:
