@@ -410,6 +410,9 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
     IntCategory and Boolean that neither grow nor are circular nor have a transform. Any axis may have one number or string as its
     value. boost-histogram fills other histograms. A function that reads bins after `fill` runs in steps.
 
+    Corrections of correctionlib are evaluated in the same pass: bins, categories, formulas, transformations and CompoundCorrections.
+    correctionlib evaluates the others.
+
     Counts are those of the function itself. So are sums of weights, if they are exact in float64. Other sums may be rounded
     differently: of n weights by at most n * 2**-53 times the sum of their absolute values. They do not depend on the number of threads.
 

@@ -22,7 +22,7 @@ from upsweep.awkward._fuse.arrays import Column, Fixed, Lists, Option, Record, S
 from upsweep.awkward._fuse.decisions import Content, Decisions, Number
 
 # The versions of correctionlib whose rules the results were compared with.
-TESTED = "2.9."
+TESTED = ("2.8.", "2.9.")
 _MODULE = "correctionlib.highlevel"
 
 
@@ -60,7 +60,7 @@ def of_package(x: Any) -> bool:
 
 
 def state(x: Any) -> tuple | None:
-    """What decides the results of a correction, or of a set of corrections. Returns None if that is not known."""
+    """The parts of a correction or of a set that its results depend on. Returns None if they are not known."""
     space = getattr(x, "__dict__", {})
     data = space.get("_data", getattr(space.get("_context"), "_data", None))
     if not of_package(x) or "_base" not in space or type(data) is not str or not version().startswith(TESTED):
@@ -109,7 +109,7 @@ def _evaluated(base: Any) -> Any:
 
 
 def _read(data: str) -> dict:
-    """The JSON of a CorrectionSet, with numbers as they are written. Of equal keys in an object the first one counts."""
+    """The JSON of a CorrectionSet, with numbers as they are written. The first one of equal keys counts."""
     return json.loads(
         data,
         parse_int=lambda x: int(x) if len(x) < 16 else Number(x),

@@ -206,7 +206,7 @@ class _Tree:
     # ---- nodes
 
     def resolved(self, node: Any) -> Any:
-        """A number, ERROR, a Formula, a Transform, or a Split by an input that is no constant."""
+        """A number, ERROR, a Formula, a Transform, or a Split by an input that is not a constant."""
         if isinstance(node, Number | int | float):
             return self.content.number(node)
         if node is ERROR:
@@ -374,7 +374,7 @@ class _Tree:
 
 
 def _identity(x: Any) -> Any:
-    """What cells have in common that are one cell."""
+    """Equal for cells that can be merged."""
     if type(x) is float:
         return "nan" if math.isnan(x) else x.hex()
     if type(x) is Formula:

@@ -267,9 +267,8 @@ class Reach:
             self.guards.add(g.Result, label, histograms.state, x)
         elif corrections.of_package(x):
             if corrections.state(x) is None:
-                raise Impure(
-                    f"uses {label}; fuse was tested with correctionlib {corrections.TESTED}x, not {corrections.version()}"
-                )
+                tested = "x, ".join(corrections.TESTED)
+                raise Impure(f"uses {label}; fuse was tested with correctionlib {tested}x, not with {corrections.version()}")
             self.guards.add(g.Result, label, corrections.state, x)
         elif kind.__module__ == __package__:  # Fused, in a function that is fused
             self._later(x._function, label)

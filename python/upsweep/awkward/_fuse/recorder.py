@@ -284,6 +284,7 @@ class Lazy(ak.Array):
         return ak.to_numpy(self, *args, **kwargs)
 
     _histogram_module_ = histograms.Flattened  # for fill_flattened of hist
+
     def _repr(self, limit_cols: int) -> str:  # for Awkward's notes of errors, such as NotRecorded
         return "<Array of a recording>"
 
