@@ -61,16 +61,19 @@ def of_package(x: Any) -> bool:
 
 def state(x: Any) -> tuple | None:
     """The parts of a correction or of a set that its results depend on. Returns None if they are not known."""
+    if not of_package(x) or not version().startswith(TESTED):
+        return None
     space = getattr(x, "__dict__", {})
     data = space.get("_data", getattr(space.get("_context"), "_data", None))
-    if not of_package(x) or "_base" not in space or type(data) is not str or not version().startswith(TESTED):
+    if "_base" not in space or type(data) is not str:
         return None
     return (type(x), space.get("_name"), data, id(space["_base"]))
 
 
 def key(x: Any) -> tuple | None:
     """The key of a correction, which is equal for equal corrections. Returns None for other objects."""
-    return state(x)[:3] if state(x) is not None and _is_of_its_set(x) else None
+    found = state(x)
+    return found[:3] if found is not None and _is_of_its_set(x) else None
 
 
 def _is_of_its_set(x: Any) -> bool:
