@@ -166,6 +166,44 @@ TEST(PlanTest, ConversionsBetweenAllTypes) {
   }
 }
 
+/// Tables of few elements are compared, others are searched.
+TEST(PlanTest, SearchesOfEveryType) {
+  Random random(4);
+  constexpr std::int64_t kEvents = 700;
+  for (int t = 0; t < kElementTypes; ++t) {
+    const auto type = static_cast<ElementType>(t);
+    if (type == ElementType::boolean) continue;
+    Twin twin(kEvents);
+    Elements numbers = any_numbers(type, kEvents, random);
+    std::vector<Elements> tables;
+    for (const std::size_t length : {0UL, 1UL, 2UL, 3UL, 7UL, 63UL, 64UL, 65UL, 66UL, 127UL, 128UL, 500UL}) {
+      Elements table = any_numbers(type, length, random);
+      detail::visit_element(type, [&]<class T>(std::type_identity<T>) {
+        std::ranges::sort(table.bits, [](std::uint64_t a, std::uint64_t b) {
+          T x, y;
+          std::memcpy(&x, &a, sizeof x), std::memcpy(&y, &b, sizeof y);
+          return x < y || (y != y && x == x);
+        });
+      });
+      for (std::size_t i = 0; i < length; i += 5) numbers.bits[(i * 7) % kEvents] = table.bits[i];
+      tables.push_back(table);
+    }
+    const Value x = twin.column(numbers, twin.builder.events());
+    std::vector<Value> made;
+    for (const Elements& table : tables) {
+      for (const bool right : {false, true}) twin.builder.output(made.emplace_back(twin.search(table, x, right)));
+    }
+    const Plan plan = twin.builder.compile();
+    for (const Isa isa : supported_isas()) {
+      const Result result = plan.run(par.with_isa(isa), twin.columns, {}, kEvents);
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        expect_equal(result, static_cast<int>(i), twin.elements(made[i]),
+                     "search " + std::to_string(i) + " of " + std::string(name(type)));
+      }
+    }
+  }
+}
+
 TEST(PlanTest, RemaindersOfAnglesAreExact) {
   std::vector<double> x, y;
   for (const double divisor : {6.283185307179586, 1.0, 3.0, 0x1p-1000, 1e300}) {

@@ -300,6 +300,10 @@ void define_values(nb::class_<Builder>& builder) {
       .def("fill", [](Builder& self, int scalar,
                       int domain) { return handle_of(self.fill(value_of(scalar), domain_of(domain))); })
       .def("take", [](Builder& self, int x, int index) { return handle_of(self.take(value_of(x), value_of(index))); })
+      .def("lookup", [](Builder& self, int column, std::string_view type,
+                        int index) { return handle_of(self.lookup(column, type_named(type), value_of(index))); })
+      .def("search", [](Builder& self, int column, int x,
+                        bool right) { return handle_of(self.search(column, value_of(x), right)); })
       .def("positions", [](Builder& self, int domain) { return handle_of(self.positions(domain_of(domain))); })
       .def("numbers", [](Builder& self, int index,
                          int domain) { return handle_of(self.numbers(value_of(index), domain_of(domain))); })

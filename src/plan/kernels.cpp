@@ -460,30 +460,68 @@ void numbers(void* to, const void* const* in, I64 n, I64 /*first*/) {
   for (I64 i = 0; i < n; ++i) out[i] = places[i] < 0 ? -1 : begin + places[i];
 }
 
+/// Elements that a search processes at a time.
+constexpr I64 kSearched = 64;
+/// Elements of a table that are compared with each x, instead of being searched. On one core with AVX-512, comparing
+/// with 64 floats took 5.9 ns for an x, and searching in 65 took 7.9 ns.
+constexpr I64 kFewElements = 64;
+
+/// Whether an element of an ascending table precedes the place of x in it. NaN is the maximum.
+template <class T, bool kRight>
+bool precedes(T element, T x) {
+  // Without branches.
+  return kRight ? (element <= x) | (x != x) : (element < x) | ((x != x) & (element == element));
+}
+
+/// found[i] ← the number of elements of an ascending table that precede x[i], for kSearched elements. No branch depends
+/// on x, and the steps of different elements do not wait for each other.
+template <class T, bool kRight>
+UPSWEEP_SCALAR void search_all(const T* table, I64 length, const T* x, I64* __restrict found) {
+  for (I64 i = 0; i < kSearched; ++i) found[i] = 0;
+  while (length > 0) {
+    const I64 half = (length + 1) / 2;
+    const T* middle = table + half - 1;
+    UPSWEEP_BY_INDEX
+    for (I64 i = 0; i < kSearched; ++i) {
+      found[i] += -static_cast<I64>(precedes<T, kRight>(middle[found[i]], x[i])) & half;
+    }
+    length -= half;
+  }
+}
+
+/// As search_all().
+template <class T, bool kRight>
+void compare_all(const T* table, I64 length, const T* x, I64* __restrict found) {
+  for (I64 i = 0; i < kSearched; ++i) found[i] = 0;
+  for (I64 e = 0; e < length; ++e) {
+    const T element = table[e];
+    for (I64 i = 0; i < kSearched; ++i) found[i] += precedes<T, kRight>(element, x[i]) ? 1 : 0;
+  }
+}
+
+/// Calls f(i, found) for each element.
+template <class T, bool kRight, class F>
+void search_each(const T* table, I64 length, const T* x, I64 n, F f) {
+  T some[kSearched] = {};
+  I64 found[kSearched];
+  for (I64 begin = 0; begin < n; begin += kSearched) {
+    const I64 count = begin + kSearched < n ? kSearched : n - begin;
+    const bool is_whole = count == kSearched;
+    for (I64 i = 0; !is_whole && i < count; ++i) some[i] = x[begin + i];
+    const T* these = is_whole ? x + begin : some;
+    length <= kFewElements ? compare_all<T, kRight>(table, length, these, found)
+                           : search_all<T, kRight>(table, length, these, found);
+    for (I64 i = 0; i < count; ++i) f(begin + i, found[i]);
+  }
+}
+
 /// The number of elements of an ascending table that precede x; NaN is the maximum.
 template <class T, bool kRight>
 void search(void* to, const void* const* in, I64 n, I64 /*first*/) {
   const T *x = static_cast<const T*>(in[0]), *table = static_cast<const T*>(in[1]);
   const I64 length = *static_cast<const I64*>(in[2]);
   I64* out = static_cast<I64*>(to);
-  for (I64 i = 0; i < n; ++i) {
-    const T value = x[i];
-    const auto precedes = [&](T element) {
-      if constexpr (kRight) {
-        return value != value || !(value < element || element != element);
-      } else {
-        return element < value || (value != value && element == element);
-      }
-    };
-    I64 begin = 0;
-    for (I64 count = length; count > 0;) {
-      const I64 half = count / 2;
-      const bool is_right = precedes(table[begin + half]);
-      begin = is_right ? begin + half + 1 : begin;
-      count = is_right ? count - half - 1 : half;
-    }
-    out[i] = begin;
-  }
+  search_each<T, kRight>(table, length, x, n, [&](I64 i, I64 found) { out[i] = found; });
 }
 
 // --------------------------------------------------------------------------------------------------------------- lists
@@ -877,38 +915,10 @@ void bin_few_edges(const Binning& b, const void* from, I64 n, I32* cells) {
   }
 }
 
-/// found[i] ← the number of elements of an ascending table that are not greater than x[i], for kBinned elements. No
-/// branch depends on x, and the steps of different elements do not wait for each other.
-template <class T>
-UPSWEEP_SCALAR void search_all(const T* table, I64 length, const T* x, I64* __restrict found) {
-  for (I64 i = 0; i < kBinned; ++i) found[i] = 0;
-  while (length > 0) {
-    const I64 half = (length + 1) / 2;
-    const T* middle = table + half - 1;
-    UPSWEEP_BY_INDEX
-    for (I64 i = 0; i < kBinned; ++i) found[i] += -static_cast<I64>(!(x[i] < middle[found[i]])) & half;
-    length -= half;
-  }
-}
-
-/// Calls f(i, found) for each element.
-template <class T, class F>
-void search_each(const T* table, I64 length, const T* x, I64 n, F f) {
-  T some[kBinned] = {};
-  I64 found[kBinned];
-  for (I64 begin = 0; begin < n; begin += kBinned) {
-    const I64 count = begin + kBinned < n ? kBinned : n - begin;
-    const bool is_whole = count == kBinned;
-    for (I64 i = 0; !is_whole && i < count; ++i) some[i] = x[begin + i];
-    search_all(table, length, is_whole ? x + begin : some, found);
-    for (I64 i = 0; i < count; ++i) f(begin + i, found[i]);
-  }
-}
-
 void bin_edges(const Binning& b, const void* from, I64 n, I32* cells) {
   const double* x = static_cast<const double*>(from);
   const double last = b.edges[b.count - 1];
-  search_each(b.edges, b.count, x, n, [&](I64 i, I64 found) {
+  search_each<double, true>(b.edges, b.count, x, n, [&](I64 i, I64 found) {
     const I64 top = b.has_top && x[i] == last ? 1 : 0;
     cells[i] += static_cast<I32>((found - top) * b.stride);
   });
@@ -916,7 +926,7 @@ void bin_edges(const Binning& b, const void* from, I64 n, I32* cells) {
 
 void bin_category(const Binning& b, const void* from, I64 n, I32* cells) {
   const I64* x = static_cast<const I64*>(from);
-  search_each(b.values, b.count, x, n, [&](I64 i, I64 found) {
+  search_each<I64, true>(b.values, b.count, x, n, [&](I64 i, I64 found) {
     const bool is_there = found > 0 && b.values[found - 1] == x[i];
     cells[i] += static_cast<I32>((is_there ? b.places[found - 1] : b.count) * b.stride);
   });

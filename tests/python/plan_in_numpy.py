@@ -212,6 +212,14 @@ class Builder:
         assert self.types[index] == "int32" and self.of[x] is not None
         return self._value(self.types[x], self.of[index], "take", x, index)
 
+    def lookup(self, column, dtype, index):
+        assert np.dtype(self.types[index]).kind in "iu" and self.of[index] is not None
+        return self._value(dtype, self.of[index], "lookup", column, dtype, index)
+
+    def search(self, column, x, right):
+        assert self.types[x] != "bool" and self.of[x] is not None
+        return self._value("int64", self.of[x], "search", column, x, right)
+
     def positions(self, domain):
         return self._value("int32", domain, "positions", domain)
 
@@ -282,7 +290,7 @@ class Plan:
     def columns(self):
         found = set()
         for kind, args in self.nodes:
-            if kind == "column":
+            if kind in ("column", "lookup", "search"):
                 found.add(args[0])
             elif kind == "list":
                 found.add(args[1])
@@ -394,6 +402,8 @@ class Run:
             return args[2]
         if kind in ("fill", "take", "numbers"):
             return args[1] if kind == "fill" else self.domain_of(args[kind == "take"])
+        if kind in ("lookup", "search"):
+            return self.domain_of(args[2 if kind == "lookup" else 1])
         if kind in ("positions", "parents", "source", "concatenate"):
             return args[0]
         if kind in ("starts", "counts"):
@@ -411,6 +421,14 @@ class Run:
     def do_column(self, number, dtype, domain):
         d = self.of(domain)
         return self.columns[number][d.base : d.base + d.n]
+
+    def do_lookup(self, column, dtype, index):
+        table = self.columns[column]
+        assert table.dtype == dtype
+        return table[np.clip(self.of(index), 0, len(table) - 1)]
+
+    def do_search(self, column, x, right):
+        return np.searchsorted(self.columns[column], self.of(x), "right" if right else "left").astype(np.int64)
 
     def do_constant(self, number, dtype):
         return np.dtype(dtype).type(number)

@@ -334,6 +334,16 @@ def test_numbers_that_the_function_looks_at(fuse, jets):
         assert fused.reason is None
 
 
+def test_numbers_that_a_call_looks_at(fuse, jets):
+    def analysis(x, axis):
+        return ak.num(x.pt, axis=axis)
+
+    fused = fuse(analysis)
+    for axis in (1, -1, 1):
+        assert not differences(analysis(jets, axis), fused(jets, axis))
+        assert fused.reason is None
+
+
 def test_flags_and_keywords(fuse, jets):
     def analysis(x, *, cut=3, heavy=True, names=("pt", "eta")):
         return {name: x[name] * cut for name in names} if heavy else [x.pt + 1, None, "text"]

@@ -2,6 +2,7 @@
 # tests/python/test_fuse_gpu.py: fused functions and histograms of CuPy's arrays: the results must be those of the CPU.
 """With UPSWEEP_EMULATED_CUPY=1, as test_fuse_without_gpu.py runs it, a module in host memory stands for CuPy."""
 
+import json
 import os
 
 import numpy as np
@@ -229,3 +230,23 @@ def test_histogram_counts_on_the_gpu():
     assert np.array_equal(upsweep.histogram(there(jagged), (20, -3.0, 3.0))[0], upsweep.histogram(x, (20, -3.0, 3.0))[0])
     with pytest.raises(TypeError, match=r"values\[1\]: the array is in host memory"):
         upsweep.histogram((on_gpu[0], y), ((20, -3.0, 3.0), (10, 0.0, 50.0)))
+
+
+def test_corrections_are_evaluated_as_without_fuse():
+    """correctionlib copies the array to host memory."""
+    correctionlib = pytest.importorskip("correctionlib")
+    variables = [{"name": "x", "type": "real"}]
+    bins = {"nodetype": "binning", "input": "x", "edges": [0.0, 20.0, 90.0], "content": [0.7, 1.1], "flow": "clamp"}
+    one = {"name": "c", "version": 1, "inputs": variables, "output": {"name": "y", "type": "real"}, "data": bins}
+    corrections = correctionlib.CorrectionSet.from_string(json.dumps({"schema_version": 2, "corrections": [one]}))
+
+    def weights(x):
+        return corrections["c"].evaluate(x.met) * 2
+
+    x = events(200)
+    fused = fuse(weights)
+    for _ in range(2):
+        got = fused(there(x))
+        assert ak.backend(got) == ak.backend(weights(there(x)))
+        assert ak.array_equal(ak.to_backend(got, "cpu"), weights(x))
+    assert "evaluate: the correction 'c': arrays on a GPU" in fused.explain(there(x))

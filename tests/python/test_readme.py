@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("docs/python.md", 21),
         ("docs/dask.md", 6),
         ("docs/start/python.md", 10),
-        ("docs/how-to/fuse.md", 4),
+        ("docs/how-to/fuse.md", 5),
         ("docs/how-to/larger_than_memory.md", 2),
     ],
 )

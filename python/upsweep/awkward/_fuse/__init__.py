@@ -12,6 +12,8 @@ program.py     executes the graph: plans, and Awkward's own functions where plan
 lowering.py    nodes of the graph → values and domains of a plan: positions, masks, broadcasting, subscripts
 calls.py       Awkward's functions
 numbers.py     NumPy's ufuncs
+corrections.py  corrections of correctionlib that the function evaluates
+decisions.py   trees of a correction → tables of a plan
 histograms.py  histograms of boost-histogram and hist that the function fills
 layouts.py     Awkward's layouts → columns of a plan, and outputs of a plan → layouts
 arrays.py      what an array is while it is lowered
@@ -38,7 +40,7 @@ from upsweep.awkward._signatures import AWKWARD
 TESTED = ak.__version__ == AWKWARD
 _CPU = ak.Array([0]).layout.backend
 if TESTED:
-    from upsweep.awkward._fuse import attributes, layouts, recorder, steps
+    from upsweep.awkward._fuse import attributes, corrections, layouts, recorder, steps
     from upsweep.awkward._fuse.guards import Guards
     from upsweep.awkward._fuse.matching import Found, matcher
     from upsweep.awkward._fuse.program import Program, Rerun
@@ -149,7 +151,9 @@ class Arguments:
         elif isinstance(x, ak.Record):
             raise _Refused("an argument of type Record")
         elif is_constant(x):
-            key.append(id(x))
+            known = corrections.key(x)  # of an object that subscripts of its CorrectionSet make
+            key.append(id(x) if known is None else known)
+            self.numbers |= known is not None
             self.objects.append(x)
         else:
             raise _Refused(f"an argument of type {kind.__name__}")
@@ -405,6 +409,9 @@ def fuse(function: Any = None, *, threads: int | None = None, exact: bool = Fals
     not store them. This applies to the storages Double, Int64, AtomicInt64 and Weight, and to the axes Regular, Variable, Integer,
     IntCategory and Boolean that neither grow nor are circular nor have a transform. Any axis may have one number or string as its
     value. boost-histogram fills other histograms. A function that reads bins after `fill` runs in steps.
+
+    Corrections of correctionlib are evaluated in the same pass: bins, categories, formulas, transformations and CompoundCorrections.
+    correctionlib evaluates the others.
 
     Counts are those of the function itself. So are sums of weights, if they are exact in float64. Other sums may be rounded
     differently: of n weights by at most n * 2**-53 times the sum of their absolute values. They do not depend on the number of threads.

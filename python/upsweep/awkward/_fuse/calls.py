@@ -12,7 +12,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 
-from upsweep.awkward._fuse import numbers
+from upsweep.awkward._fuse import corrections, numbers
 from upsweep.awkward._fuse.arrays import (
     ARRAYS,
     Column,
@@ -1048,6 +1048,8 @@ def lowered(low: Lowering, node: Any, args: list, kwargs: dict) -> Any:
         return low.field(*args)
     if node.kind == "item":
         return low.item(*args)
+    if type(node.function) is corrections.Evaluation:
+        return corrections.lowered(low, node.function, *args)
     function = CALLS.get(node.function)
     if function is None:
         raise Unsupported(f"plans have no {node.name}")

@@ -22,12 +22,12 @@ from upsweep.awkward._fuse import layouts
 from upsweep.awkward._fuse.arrays import Column, Fixed, Foreign, Lists, Option, Origin, Record, Scalar, Single, Unsupported, Val
 
 # Functions of floats whose last bits depend on the library: with exact=True, NumPy's own loops compute them.
-_ROUNDED = {"power", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
+ROUNDED = {"power", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
             "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "arctan2", "hypot"}  # fmt: skip
 
 
 class Lowering:
-    def __init__(self, builder: Any, aliases: dict[int, int], exact: bool, layouts: list[Any]):
+    def __init__(self, builder: Any, aliases: dict[int, int], exact: bool, layouts: list[Any], first_table: int):
         self.builder = builder
         self.layouts = layouts  # of the arguments
         self.exact = exact
@@ -48,6 +48,9 @@ class Lowering:
         self.shares = False  # whether results share memory with arguments
         self.columns: dict[int, Any] = {}  # columns of the arguments by their handles: as Origin.layout
         self.input_offsets: dict[int, tuple[int, int]] = {}  # lists of the arguments: the buffer of offsets, the parent
+        self.tables: list[np.ndarray] = []  # constant columns, whose numbers follow those of the arguments' buffers
+        self.first_table = first_table
+        self.read: dict[Any, Any] = {}  # what calls have read so far, while a plan is made
 
     # ---- values
 
@@ -81,7 +84,7 @@ class Lowering:
         if op == "invert" and args[0].op == op:
             return args[0].args[0]
         handles = [x.handle for x in args]
-        if self.exact and op in _ROUNDED and args[0].dtype.startswith("f"):
+        if self.exact and op in ROUNDED and args[0].dtype.startswith("f"):
             return self.val(self.builder.call(getattr(np, op), handles, args[0].dtype), op, args)
         return self.val(self.builder.map(op, handles), op, args)
 
@@ -107,6 +110,25 @@ class Lowering:
         if x.domain is not None:
             return x
         return self.val(self.builder.fill(x.handle, domain), "fill", (x,))
+
+    # ---- tables
+
+    def _table(self, numbers: np.ndarray) -> int:
+        """The column of a table."""
+        for i, known in enumerate(self.tables):
+            if known.dtype == numbers.dtype and known.tobytes() == numbers.tobytes():
+                return self.first_table + i
+        self.tables.append(numbers)
+        return self.first_table + len(self.tables) - 1
+
+    def lookup(self, numbers: np.ndarray, index: Val) -> Val:
+        """The numbers of a table at an index."""
+        column = self._table(numbers)
+        return self.val(self.builder.lookup(column, numbers.dtype.name, index.handle), "lookup", (index,))
+
+    def search(self, edges: np.ndarray, x: Val) -> Val:
+        """How many of the ascending edges are not greater than x. NaN is greater than all."""
+        return self.val(self.builder.search(self._table(edges), x.handle, True), "search", (x,))
 
     # ---- positions
 

@@ -105,7 +105,7 @@ class Stage:
         self.inputs = list(arrays)
         self.events, later = _events(dict(zip(arrays, _pattern(buffers.lengths))), order)
         given = [x._layout for x in arrays.values()]
-        low = self.low = Lowering(self.program.new_builder(), buffers.aliases, self.program.exact, given)
+        low = self.low = Lowering(self.program.new_builder(), buffers.aliases, self.program.exact, given, len(buffers.columns))
         start = 0
         for i, node in enumerate(arrays):
             made, start = low.input(i, start)
@@ -173,10 +173,10 @@ class Stage:
                         wanted[x] = None
                         todo.append(x)
         low = self.low
-        low.layouts = []  # of this call
+        low.layouts, low.read = [], {}  # of this call
         if low.outputs or low.histograms or self.has_checks or (self.shapes and low.messages):
             self.plan = self.low.builder.compile()
-            self.columns = list(self.plan.columns())
+            self.columns = [i for i in self.plan.columns() if i < low.first_table]
         needed: set[Node] = set()
         todo = list(by_awkward)
         while todo:  # each call with all that it needs and that the plan does not compute
@@ -204,7 +204,7 @@ class Stage:
             if self.on_gpu:
                 made = _device_plans.run(self.plan, self.columns, columns, parameters, events)
             else:
-                made = self.plan.run(columns, parameters, events, threads)
+                made = self.plan.run(columns + self.low.tables, parameters, events, threads)
             if isinstance(made, tuple):
                 raise Rerun(self.low.messages[made[0]])
         if self.shapes:

@@ -28,8 +28,8 @@ import awkward as ak
 import numpy as np
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
+from upsweep.awkward._fuse import corrections, histograms
 from upsweep.awkward._fuse import guards as g
-from upsweep.awkward._fuse import histograms
 from upsweep.awkward._fuse.instructions import Impure, Scan, scan, words
 
 # Containers with more items, and ndarrays with more bytes, are not compared in each call.
@@ -265,6 +265,11 @@ class Reach:
             raise Impure(f"uses {label}, an array that is not an argument")
         elif histograms.state(x) is not None:
             self.guards.add(g.Result, label, histograms.state, x)
+        elif corrections.of_package(x):
+            if corrections.state(x) is None:
+                tested = "x, ".join(corrections.TESTED)
+                raise Impure(f"uses {label}; fuse was tested with correctionlib {tested}x, not with {corrections.version()}")
+            self.guards.add(g.Result, label, corrections.state, x)
         elif kind.__module__ == __package__:  # Fused, in a function that is fused
             self._later(x._function, label)
         elif kind is types.SimpleNamespace or not _library(kind):

@@ -22,7 +22,7 @@ from awkward._behavior import get_array_class
 from awkward._connect.numpy import implemented as _of_numpy
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
-from upsweep.awkward._fuse import attributes, histograms, overloads
+from upsweep.awkward._fuse import attributes, corrections, histograms, overloads
 from upsweep.awkward._fuse.callbacks import VECTOR, Callback, is_called_by_vector, library_of
 from upsweep.awkward._fuse.guards import Guards
 
@@ -201,6 +201,7 @@ class Lazy(ak.Array):
             return self._layout
         if function is ak.to_numpy and len(args) == 1:
             return histograms.to_numpy(args[0])
+        function, args = corrections.of_call(function, args)
         if function is ak.transform and len(args) > 1:
             args = (Callback(args[0]), *args[1:])
         metas, of_kwargs = _each(args, _meta, graph), _each(kwargs, _meta, graph)
@@ -283,6 +284,10 @@ class Lazy(ak.Array):
         return ak.to_numpy(self, *args, **kwargs)
 
     _histogram_module_ = histograms.Flattened  # for fill_flattened of hist
+
+    def _repr(self, limit_cols: int) -> str:  # for Awkward's notes of errors, such as NotRecorded
+        return "<Array of a recording>"
+
     __str__ = __repr__ = show = _repr_mimebundle_ = _refuses("an array is printed")
     to_list = tolist = __bytes__ = _refuses("an array is converted to Python objects")
     __reduce_ex__ = __setstate__ = _refuses("an array is pickled")
@@ -315,6 +320,8 @@ class Lazy(ak.Array):
 class REMOVED:
     """The value of a field that is removed."""
 
+
+Lazy.__module__ = ak.Array.__module__  # for correctionlib, which looks for "awkward" in str(type(x))
 
 _READERS_OF_TYPES = {"awkward", "upsweep", "vector"}
 _classes: dict[type, type] = {ak.Array: Lazy}

@@ -49,7 +49,7 @@ from awkward._connect.numpy import implemented as _of_numpy
 from awkward._errors import ErrorContext
 from awkward._nplikes.typetracer import MaybeNone, OneOf, TypeTracerArray
 
-from upsweep.awkward._fuse import attributes, layouts, overloads
+from upsweep.awkward._fuse import attributes, corrections, layouts, overloads
 from upsweep.awkward._fuse.callbacks import VECTOR, Callback, is_called_by_vector, key_of_vectors, library_of
 from upsweep.awkward._fuse.instructions import words
 from upsweep.awkward._fuse.program import Program, _may_raise, nodes_in, replaced
@@ -829,6 +829,7 @@ class Pending(ak.Array):
             return self.fields
         if function is ak.to_layout and is_called_by_vector():
             return self._fuse_node.meta._layout
+        function, args = corrections.of_call(function, args)
         made = self._fuse_session.traced("call", function, args, kwargs)
         return made.copy() if isinstance(made, np.ndarray) else made
 
@@ -998,7 +999,7 @@ def _become(x: ak.Array, value: ak.Array) -> None:
 
 
 _classes: dict[type, type | None] = {ak.Array: Pending}
-_OF_TYPES = {"awkward", "upsweep", "vector"}
+_OF_TYPES = {"awkward", "correctionlib", "upsweep", "vector"}
 
 
 def pending_class(theirs: type) -> type | None:
