@@ -12,7 +12,7 @@ its first call runs in Awkward and the second one makes plans. `--threads` is th
 With --alone each way also runs in a new process. This adds the memory in MiB: the peak of a call above the memory before it, after
 two calls with a tenth of the events.
 
-`--output` writes JSON. Needs Linux, awkward 2.14.0 and upsweep (installed, or in PYTHONPATH).
+`--output` writes JSON. Needs Linux, awkward 2.14.0, correctionlib and upsweep (installed, or in PYTHONPATH).
 """
 
 import argparse

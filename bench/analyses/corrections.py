@@ -1,29 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/analyses/corrections.py: tables of corrections, masks by name, and event weights, as in coffea.
+# bench/analyses/corrections.py: tables of correctionlib, masks by name, and event weights, as in coffea.
+import json
+
 import awkward as ak
+import correctionlib
 import numpy as np
 
 
 class Table:
-    """Values in bins of one or more variables. Variables outside of the edges are in the first or last bin."""
+    """A correction of correctionlib: values in bins of one or more variables. Variables outside of the edges are in the first or
+    last bin."""
 
     def __init__(self, values, *edges):
-        self.values = np.asarray(values)
-        self.edges = [np.asarray(each, np.float64) for each in edges]
+        names = [f"x{i}" for i in range(len(edges))]
+        data = {"nodetype": "multibinning", "inputs": names, "edges": [np.asarray(each, float).tolist() for each in edges],
+                "content": np.asarray(values, float).ravel().tolist(), "flow": "clamp"}  # fmt: skip
+        inputs = [{"name": name, "type": "real"} for name in names]
+        correction = {"name": "table", "version": 1, "inputs": inputs, "output": {"name": "value", "type": "real"}, "data": data}
+        whole = {"schema_version": 2, "corrections": [correction]}
+        self.correction = correctionlib.CorrectionSet.from_string(json.dumps(whole))["table"]
 
     def __call__(self, *variables):
         """The values for arrays of numbers, or of lists of numbers."""
-        first = variables[0]
-        if first.ndim == 1:
-            return self.of_numbers(*variables)
-        return ak.unflatten(self.of_numbers(*(ak.flatten(x) for x in variables)), ak.num(first))
-
-    def of_numbers(self, *variables):
-        bins = [
-            np.clip(np.searchsorted(edges, np.asarray(x), side="right") - 1, 0, len(edges) - 2)
-            for edges, x in zip(self.edges, variables)
-        ]
-        return self.values[tuple(bins)]
+        return self.correction.evaluate(*variables)
 
 
 def table(seed, mean, sigma, *edges):

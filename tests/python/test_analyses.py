@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 ak = pytest.importorskip("awkward")
+pytest.importorskip("correctionlib")
 
 import upsweep.awkward
 from fuse_programs import differences
