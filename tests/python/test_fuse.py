@@ -1469,3 +1469,15 @@ def test_fields_of_strings(fuse):
         assert named.s.to_list() == ["abc", "abc"]
         assert doubled.to_list() == [2.0, 4.0]
         assert fused.reason is None
+
+
+def test_values_that_are_used_twice_at_each_step(fuse):
+    """Chosen elements of such a value are followed once, not once for each of the 2**40 paths to the column."""
+
+    def function(x):
+        value = x.pt
+        for _ in range(40):
+            value = value / 2 + value * 0.25
+        return value[x.pt > 20]
+
+    check(fuse, function, made_events(60)["jets"])
