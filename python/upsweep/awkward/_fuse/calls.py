@@ -1051,8 +1051,9 @@ def lowered(low: Lowering, node: Any, args: list, kwargs: dict) -> Any:
     function = CALLS.get(node.function)
     if function is None:
         raise Unsupported(f"plans have no {node.name}")
-    if kwargs.pop("highlevel", True) is not True:
+    if kwargs.get("highlevel", True) is not True:
         raise Unsupported("highlevel=False")
+    kwargs = {name: x for name, x in kwargs.items() if name != "highlevel"}
     if node.function in _OF_NUMBERS:
         args = [_as_scalar(x) for x in args]
         kwargs = {
