@@ -1481,3 +1481,22 @@ def test_values_that_are_used_twice_at_each_step(fuse):
         return value[x.pt > 20]
 
     check(fuse, function, made_events(60)["jets"])
+
+
+SUBSCRIPTS_WITH_ELLIPSIS = {
+    "first": lambda x: x.pt[..., :2] * 2,
+    "inner": lambda x: x[:, :, np.newaxis].pt[:, ..., 0] * 2,
+    "records": lambda x: x[..., :1].pt * 2,
+    "nested": lambda x: ak.cartesian([x.pt, x.eta], nested=True)["1"][..., :2] * 2,
+    "nested last": lambda x: ak.cartesian([x.pt, x.eta], nested=True)["1"][..., 0] * 2,
+    "records of lists": lambda x: ak.zip({"a": x.pt, "b": x}, depth_limit=1)[..., 0].a * 2,
+}
+
+
+@pytest.mark.parametrize("name", SUBSCRIPTS_WITH_ELLIPSIS)
+def test_subscripts_with_ellipsis(fuse, jets, name):
+    jets = jets[ak.num(jets) > 0]
+    fused = check(fuse, SUBSCRIPTS_WITH_ELLIPSIS[name], jets)
+    refused = any("a subscript with ..." in stage.reasons.values() for stage in stages_of(fused))
+    assert refused == (name == "records of lists")
+    check(fuse, lambda x: x.pt[:, :, ..., :1] * 2, jets, reason="IndexError")

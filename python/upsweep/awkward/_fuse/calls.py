@@ -1038,6 +1038,19 @@ def _as_scalar(x: Any) -> Any:
     return Scalar(x) if isinstance(x, bool | int | float | np.number | np.bool_) else x
 
 
+def _without_ellipsis(x: Any, where: Any) -> Any:
+    """A subscript with a slice for each dimension that `...` stands for."""
+    if not isinstance(where, tuple) or not any(y is Ellipsis for y in where):
+        return where
+    needs_array(x)
+    at = next(i for i, y in enumerate(where) if y is Ellipsis)
+    others = [*where[:at], *where[at + 1 :]]
+    is_plain = all(isinstance(y, int | slice) for y in others)
+    if not is_plain or not of_one_depth(x) or depth(x) < len(others):
+        raise Unsupported("a subscript with ...")
+    return (*where[:at], *[slice(None)] * (depth(x) - len(others)), *where[at + 1 :])
+
+
 def lowered(low: Lowering, node: Any, args: list, kwargs: dict) -> Any:
     """The lowered result of a node: an array, or a tuple of arrays."""
     if node.kind == "ufunc":
@@ -1047,7 +1060,7 @@ def lowered(low: Lowering, node: Any, args: list, kwargs: dict) -> Any:
     if node.kind == "field":
         return low.field(*args)
     if node.kind == "item":
-        return low.item(*args)
+        return low.item(args[0], _without_ellipsis(*args))
     function = CALLS.get(node.function)
     if function is None:
         raise Unsupported(f"plans have no {node.name}")

@@ -467,8 +467,6 @@ class Lowering:
 
     def slices(self, x: Any, where: tuple, valid: Val | None = None) -> Any:
         """x[:, …]: the first subscript takes all events. Lists that are not valid may lack elements."""
-        if Ellipsis in [y if y is Ellipsis else None for y in where]:
-            raise Unsupported("a subscript with ...")
         if not where or where[0] != slice(None):
             raise Unsupported("a subscript of events by number")
         where = where[1:]
