@@ -1500,3 +1500,17 @@ def test_subscripts_with_ellipsis(fuse, jets, name):
     refused = any("a subscript with ..." in stage.reasons.values() for stage in stages_of(fused))
     assert refused == (name == "records of lists")
     check(fuse, lambda x: x.pt[:, :, ..., :1] * 2, jets, reason="IndexError")
+
+
+ZIPS_OF_MISSING_RECORDS = [
+    lambda x: {"a": ak.firsts(x.pt) * 2, "b": ak.num(x)},
+    lambda x: {"a": ak.mask(x.pt, x.pt > 30) * 2, "b": ak.mask(x.eta, x.eta > 0), "c": ak.firsts(x.pt)},
+    lambda x: {"a": ak.mask(x, ak.num(x) > 1).pt * 2, "b": ak.num(x)},
+    lambda x: {"a": x.pt * 2, "b": ak.num(x)},
+]
+
+
+@pytest.mark.parametrize("fields", ZIPS_OF_MISSING_RECORDS)
+def test_zip_with_options_outside_of_records(fuse, jets, fields):
+    fused = check(fuse, lambda x: ak.zip(fields(x), optiontype_outside_record=True), jets)
+    assert not any(node.function is ak.zip for stage in stages_of(fused) for node in stage.reasons)

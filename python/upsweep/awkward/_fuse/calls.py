@@ -211,8 +211,9 @@ def _number_as(low: Lowering, number: Scalar, dtype: str) -> Val:
 @lowers(ak.zip)
 def zip_(low: Lowering, node: Any, arrays: Any, depth_limit: Any = None, *, right_broadcast: Any = False,
          optiontype_outside_record: Any = False, **_kwargs: Any) -> Any:  # fmt: skip
-    if is_true(optiontype_outside_record) or is_true(right_broadcast):
-        raise Unsupported("zip with these keywords")
+    if is_true(right_broadcast):
+        raise Unsupported("zip with right_broadcast")
+    outside = is_true(optiontype_outside_record)
     parts = list(arrays.values()) if isinstance(arrays, dict) else list(arrays)
     names = list(arrays) if isinstance(arrays, dict) else [str(i) for i in range(len(parts))]
     if not any(isinstance(x, ARRAYS) for x in parts):
@@ -228,6 +229,8 @@ def zip_(low: Lowering, node: Any, arrays: Any, depth_limit: Any = None, *, righ
     whole = deepest(parts)
 
     def stop(args: list) -> bool:
+        if outside and any(isinstance(x, Option) for x in args):
+            return False
         return deepest(args) == 1 or depth_limit == 1 + whole - deepest(args)
 
     return low.broadcast(parts, record, stop)

@@ -418,9 +418,13 @@ class Session:
         try:
             with _OwnErrors():
                 meta = function(*metas, **of_kwargs)
+                if custom is not None and kind == "ufunc":
+                    for each in (custom, overloads.of_missing(custom, meta)):
+                        if overloads.passed_on(each(*metas), meta):
+                            return Overload(each)
+                    return EAGER
                 if custom is not None:
-                    made = custom(*metas) if kind == "ufunc" else custom(metas[0], False)
-                    return Overload(custom) if overloads.passed_on(made, meta) else EAGER
+                    return Overload(custom) if overloads.passed_on(custom(metas[0], False), meta) else EAGER
         except Exception:  # noqa: BLE001 - Awkward raises it again, on real arrays
             return EAGER
         if callback is not None and callback.expressions is None:
