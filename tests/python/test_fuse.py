@@ -1479,3 +1479,48 @@ def test_fields_of_strings(fuse):
         assert named.s.to_list() == ["abc", "abc"]
         assert doubled.to_list() == [2.0, 4.0]
         assert fused.reason is None
+
+
+def test_values_that_are_used_twice_at_each_step(fuse):
+    """Chosen elements of such a value are followed once, not once for each of the 2**40 paths to the column."""
+
+    def function(x):
+        value = x.pt
+        for _ in range(40):
+            value = value / 2 + value * 0.25
+        return value[x.pt > 20]
+
+    check(fuse, function, made_events(60)["jets"])
+
+
+SUBSCRIPTS_WITH_ELLIPSIS = {
+    "first": lambda x: x.pt[..., :2] * 2,
+    "inner": lambda x: x[:, :, np.newaxis].pt[:, ..., 0] * 2,
+    "records": lambda x: x[..., :1].pt * 2,
+    "nested": lambda x: ak.cartesian([x.pt, x.eta], nested=True)["1"][..., :2] * 2,
+    "nested last": lambda x: ak.cartesian([x.pt, x.eta], nested=True)["1"][..., 0] * 2,
+    "records of lists": lambda x: ak.zip({"a": x.pt, "b": x}, depth_limit=1)[..., 0].a * 2,
+}
+
+
+@pytest.mark.parametrize("name", SUBSCRIPTS_WITH_ELLIPSIS)
+def test_subscripts_with_ellipsis(fuse, jets, name):
+    jets = jets[ak.num(jets) > 0]
+    fused = check(fuse, SUBSCRIPTS_WITH_ELLIPSIS[name], jets)
+    refused = any("a subscript with ..." in stage.reasons.values() for stage in stages_of(fused))
+    assert refused == (name == "records of lists")
+    check(fuse, lambda x: x.pt[:, :, ..., :1] * 2, jets, reason="IndexError")
+
+
+ZIPS_OF_MISSING_RECORDS = [
+    lambda x: {"a": ak.firsts(x.pt) * 2, "b": ak.num(x)},
+    lambda x: {"a": ak.mask(x.pt, x.pt > 30) * 2, "b": ak.mask(x.eta, x.eta > 0), "c": ak.firsts(x.pt)},
+    lambda x: {"a": ak.mask(x, ak.num(x) > 1).pt * 2, "b": ak.num(x)},
+    lambda x: {"a": x.pt * 2, "b": ak.num(x)},
+]
+
+
+@pytest.mark.parametrize("fields", ZIPS_OF_MISSING_RECORDS)
+def test_zip_with_options_outside_of_records(fuse, jets, fields):
+    fused = check(fuse, lambda x: ak.zip(fields(x), optiontype_outside_record=True), jets)
+    assert not any(node.function is ak.zip for stage in stages_of(fused) for node in stage.reasons)

@@ -565,14 +565,25 @@ def test_errors_are_awkwards(function):
     check(function, *calls[::-1], plans=False)
 
 
-def test_the_error_names_the_call_that_fails():
-    def fails(x, y):
-        return np.asarray(x.pt[y] * 2)
+def takes_missing(x, y):
+    return np.asarray(x.pt[y] * 2)
 
+
+def needs_missing(x, y):
+    return ak.to_numpy(x.pt[y] * 2)
+
+
+def imposes_other_counts(x, y):
+    return len(x), ak.unflatten(x.pt, ak.num(y) * 2)
+
+
+@pytest.mark.parametrize("fails", [takes_missing, needs_missing, imposes_other_counts])
+def test_the_error_names_the_call_that_fails_once(fails):
     jets = jets_of()
     fused = fuse(fails)
     for _ in range(3):
         expected, got = (result_of(f, jets, ak.Array([[7]] * 60)) for f in (fails, fused))
+        assert isinstance(expected, Exception)
         assert getattr(got, "__notes__", None) == getattr(expected, "__notes__", None)
 
 
@@ -962,6 +973,34 @@ def test_behaviors_that_awkward_merges_in_each_call():
         (tree,) = fused._steps.trees.values()
         sizes.append(len(tree.graph.nodes))
     assert sizes[1:] == sizes[:1] * 4
+
+
+def test_behaviors_that_calls_name():
+    """The result has the dict itself. Calls with another one are other calls."""
+
+    class Scaled(ak.Array):
+        factor = 2
+
+        def scaled(self):
+            return self.pt * self.factor
+
+    class Tripled(Scaled):
+        factor = 3
+
+    behaviors = [{("*", "Jet"): Scaled}, {("*", "Jet"): Tripled}]
+
+    def scaled(x, which):
+        named = ak.with_name(x[x.pt > len(x) / 10], "Jet", behavior=behaviors[which])
+        both = ak.zip({"pt": named.pt * 2}, with_name="Jet", behavior=behaviors[which])
+        return named, named.scaled(), both.scaled()
+
+    fused = check(scaled, (jets_of(), 0), (jets_of(), 1), plans=False)
+    for which in (0, 1):
+        assert fused(jets_of(), which)[0].behavior is behaviors[which]
+    assert session_of(fused, jets_of(), 0).by_awkward == 0
+    assert not {ak.with_name, ak.zip} & set(eager_calls(fused))
+    behaviors[0]["*", "Jet"] = Tripled
+    assert_alike(scaled(jets_of(), 0), fused(jets_of(), 0))
 
 
 def test_arrays_whose_length_is_asked_for_are_not_computed():

@@ -69,6 +69,14 @@ def transverse_mass(events):
     return np.sqrt(2 * leading.pt * missing.pt * (1 - np.cos(leading.deltaphi(missing)))), (leading + jets[:, :1]).px
 
 
+def missing_records(events):
+    """Sums of records of which some are missing: their fields are not missing, but the records."""
+    muons, jets = events["muons"], events["jets"]
+    two = ak.pad_none(muons, 2, clip=True)
+    leading, heavy = ak.firsts(jets), ak.mask(jets, jets.pt > 30)
+    return two[:, 0] + two[:, 1], (leading - two[:, 0]).mass, -leading, heavy + two[:, 1], (ak.firsts(muons) + jets).pt
+
+
 @pytest.mark.parametrize("analysis", [sums_of_three, nearest, boosts, transverse_mass])
 def test_analyses(analysis):
     fused = _fuse.fuse(analysis, exact=True)
@@ -101,7 +109,17 @@ def in_steps(analysis, *more):
     return fused, session
 
 
-@pytest.mark.parametrize("analysis", [sums_of_three, boosts, transverse_mass])
+def test_missing_records():
+    fused = _fuse.fuse(missing_records, exact=True)
+    for count in (300, 0, 70):
+        expected, got = missing_records(events_of(count)), fused(events_of(count))
+        assert not differences(expected, got)
+        assert fused.reason is None
+        assert [type(x) for x in expected] == [type(x) for x in got]
+    assert not {node.kind for stage in stages_of(fused) for node in stage.calls} & {"ufunc", "call"}
+
+
+@pytest.mark.parametrize("analysis", [sums_of_three, boosts, transverse_mass, missing_records])
 def test_steps(analysis):
     fused, session = in_steps(analysis)
     assert session.by_awkward == 0

@@ -211,8 +211,9 @@ def _number_as(low: Lowering, number: Scalar, dtype: str) -> Val:
 @lowers(ak.zip)
 def zip_(low: Lowering, node: Any, arrays: Any, depth_limit: Any = None, *, right_broadcast: Any = False,
          optiontype_outside_record: Any = False, **_kwargs: Any) -> Any:  # fmt: skip
-    if is_true(optiontype_outside_record) or is_true(right_broadcast):
-        raise Unsupported("zip with these keywords")
+    if is_true(right_broadcast):
+        raise Unsupported("zip with right_broadcast")
+    outside = is_true(optiontype_outside_record)
     parts = list(arrays.values()) if isinstance(arrays, dict) else list(arrays)
     names = list(arrays) if isinstance(arrays, dict) else [str(i) for i in range(len(parts))]
     if not any(isinstance(x, ARRAYS) for x in parts):
@@ -228,6 +229,8 @@ def zip_(low: Lowering, node: Any, arrays: Any, depth_limit: Any = None, *, righ
     whole = deepest(parts)
 
     def stop(args: list) -> bool:
+        if outside and any(isinstance(x, Option) for x in args):
+            return False
         return deepest(args) == 1 or depth_limit == 1 + whole - deepest(args)
 
     return low.broadcast(parts, record, stop)
@@ -1038,6 +1041,19 @@ def _as_scalar(x: Any) -> Any:
     return Scalar(x) if isinstance(x, bool | int | float | np.number | np.bool_) else x
 
 
+def _without_ellipsis(x: Any, where: Any) -> Any:
+    """A subscript with a slice for each dimension that `...` stands for."""
+    if not isinstance(where, tuple) or not any(y is Ellipsis for y in where):
+        return where
+    needs_array(x)
+    at = next(i for i, y in enumerate(where) if y is Ellipsis)
+    others = [*where[:at], *where[at + 1 :]]
+    is_plain = all(isinstance(y, int | slice) for y in others)
+    if not is_plain or not of_one_depth(x) or depth(x) < len(others):
+        raise Unsupported("a subscript with ...")
+    return (*where[:at], *[slice(None)] * (depth(x) - len(others)), *where[at + 1 :])
+
+
 def lowered(low: Lowering, node: Any, args: list, kwargs: dict) -> Any:
     """The lowered result of a node: an array, or a tuple of arrays."""
     if node.kind == "ufunc":
@@ -1047,14 +1063,15 @@ def lowered(low: Lowering, node: Any, args: list, kwargs: dict) -> Any:
     if node.kind == "field":
         return low.field(*args)
     if node.kind == "item":
-        return low.item(*args)
+        return low.item(args[0], _without_ellipsis(*args))
     if type(node.function) is corrections.Evaluation:
         return corrections.lowered(low, node.function, *args)
     function = CALLS.get(node.function)
     if function is None:
         raise Unsupported(f"plans have no {node.name}")
-    if kwargs.pop("highlevel", True) is not True:
+    if kwargs.get("highlevel", True) is not True:
         raise Unsupported("highlevel=False")
+    kwargs = {name: x for name, x in kwargs.items() if name != "highlevel"}
     if node.function in _OF_NUMBERS:
         args = [_as_scalar(x) for x in args]
         kwargs = {

@@ -35,6 +35,7 @@ class Lowering:
         self.aliases = aliases  # buffers of offsets: the first one that is the same array
         self.list_parents: dict[int, int] = {}
         self.vals: dict[int, Val] = {}
+        self.taken: dict[tuple, Val] = {}  # results of take(): a value that others share is followed once
         self.offsets: set[int] = set()  # the buffers that are offsets
         # Awkward refuses some subscripts of lists of lists if offsets do not begin at 0.
         self.needs_offsets_from_0 = False
@@ -164,20 +165,25 @@ class Lowering:
             return x
         if x.op == "fill":
             return self.everywhere(x.args[0], index.domain)
-        if index.chooses and x.op == "take":
-            made = self.take(x.args[0], self.take(x.args[1], index))
-        elif index.chooses and x.op == "convert":
-            made = self.convert(self.take(x.args[0], index), x.dtype)
-        elif index.chooses and self.builder.is_op(x.op):
-            made = self.map(x.op, *[self.take(y, index) for y in x.args])
-        else:
-            made = self.val(self.builder.take(x.handle, index.handle), "take", (x, index))
+        key = (x.handle, index.handle, index.chooses)
+        made = self.taken.get(key)
+        if made is None:
+            made = self.taken[key] = self._taken(x, index)
         if x.chooses and index.chooses:
             made.chooses = True
         if x.local is not None and made.local is None:
             lists, places = x.local
             made.local = (lists, self.take(places, index))
         return made
+
+    def _taken(self, x: Val, index: Val) -> Val:
+        if index.chooses and x.op == "take":
+            return self.take(x.args[0], self.take(x.args[1], index))
+        if index.chooses and x.op == "convert":
+            return self.convert(self.take(x.args[0], index), x.dtype)
+        if index.chooses and self.builder.is_op(x.op):
+            return self.map(x.op, *[self.take(y, index) for y in x.args])
+        return self.val(self.builder.take(x.handle, index.handle), "take", (x, index))
 
     def local_index(self, lists: int, places: Val, over: int | None) -> Val:
         """The index in its list of each position, as Awkward counts.
@@ -483,8 +489,6 @@ class Lowering:
 
     def slices(self, x: Any, where: tuple, valid: Val | None = None) -> Any:
         """x[:, …]: the first subscript takes all events. Lists that are not valid may lack elements."""
-        if Ellipsis in [y if y is Ellipsis else None for y in where]:
-            raise Unsupported("a subscript with ...")
         if not where or where[0] != slice(None):
             raise Unsupported("a subscript of events by number")
         where = where[1:]

@@ -35,6 +35,20 @@ def of_sum(array: Any, axis: Any = None, **kwargs: Any) -> Any:
     return find_record_reducer(Sum(), records, array._behavior) if records.is_record else None
 
 
+def of_missing(custom: Any, meta: Any) -> Any:
+    """The overload of a ufunc for records of which some are missing. Awkward calls it with those that are there. With all records
+    it returns records of missing numbers, which become missing records. `meta` is the result of Awkward's function."""
+    name = meta._layout.purelist_parameter("__record__") if isinstance(meta, ak.Array) else None
+
+    def function(*args: Any) -> Any:
+        made = custom(*args)
+        if name is None:
+            return made
+        return ak.zip({field: made[field] for field in made.fields}, with_name=name, optiontype_outside_record=True)
+
+    return function
+
+
 def passed_on(made: Any, meta: Any) -> bool:
     """Whether an overload's result has the type, the behavior and the attributes of the result of Awkward's function."""
     return (

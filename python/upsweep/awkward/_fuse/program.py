@@ -41,7 +41,8 @@ def replaced(x: Any, value: Any) -> Any:
     if isinstance(x, Node):
         return value(x)
     if isinstance(x, dict):
-        return {name: replaced(y, value) for name, y in x.items()}
+        made = {name: replaced(y, value) for name, y in x.items()}
+        return made if any(made[name] is not y for name, y in x.items()) else x  # behaviors are compared by identity
     if isinstance(x, list | tuple):
         return type(x)([replaced(y, value) for y in x])
     if isinstance(x, slice):

@@ -360,7 +360,11 @@ class Session:
             of_kwargs = {}
             for name, x in kwargs.items():
                 key.append(name)
-                of_kwargs[name] = self._argument(x, key, shared)
+                if name == "behavior" and type(x) is dict:
+                    key += (id(x), tuple(x), _ids(x))
+                    of_kwargs[name] = x
+                else:
+                    of_kwargs[name] = self._argument(x, key, shared)
         except _NotTraced:
             return EAGER
         return EAGER if self.is_lost else self.edge(tuple(key), lambda: self._made(kind, function, nodes, of_kwargs))
@@ -406,6 +410,11 @@ class Session:
 
     def _made(self, kind: str, function: Any, args: tuple, kwargs: dict) -> Any:
         """The node of a call that was not seen at this place before."""
+        behavior = kwargs.get("behavior")
+        if behavior is not None:
+            self.tree.kept += (behavior, *behavior.values())  # their ids are in the key
+            if notices(*behavior.values()) is not None:
+                return EAGER
         callback = args[0] if function is ak.transform and args and isinstance(args[0], Callback) else None
         if function in _EAGER and callback is None:
             return EAGER
@@ -422,9 +431,13 @@ class Session:
         try:
             with _OwnErrors():
                 meta = function(*metas, **of_kwargs)
+                if custom is not None and kind == "ufunc":
+                    for each in (custom, overloads.of_missing(custom, meta)):
+                        if overloads.passed_on(each(*metas), meta):
+                            return Overload(each)
+                    return EAGER
                 if custom is not None:
-                    made = custom(*metas) if kind == "ufunc" else custom(metas[0], False)
-                    return Overload(custom) if overloads.passed_on(made, meta) else EAGER
+                    return Overload(custom) if overloads.passed_on(custom(metas[0], False), meta) else EAGER
         except Exception:  # noqa: BLE001 - Awkward raises it again, on real arrays
             return EAGER
         if callback is not None and callback.expressions is None:
@@ -553,6 +566,8 @@ class Session:
             self._execute(_ancestors(nodes, self.there))
         except Exception as error:  # noqa: BLE001 - raised again
             self.fail(error)
+            # The error has its note. The call of Awkward that needs the values adds none.
+            ErrorContext._slate.__dict__.clear()
             raise self.error from None
 
     def _execute(self, nodes: Any) -> None:
