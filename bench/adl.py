@@ -15,6 +15,7 @@ Without upsweep, Awkward needs cuda.compute there (cuda-cccl).
 import argparse
 import contextlib
 import json
+import os
 from pathlib import Path
 
 import awkward as ak
@@ -240,6 +241,20 @@ def parser_of(description):
     parser.add_argument("--only", type=int, nargs="*", help="run only queries with these numbers")
     parser.add_argument("--output", type=Path, help="write the results to this file as JSON")
     return parser
+
+
+def chosen(parser, options, numbers, what):
+    """Restricts the process to the first options.threads of its cores, or to all. Returns the number of threads, and the queries
+    to run: options.only, or all of `numbers`, which `what` says."""
+    cores = sorted(os.sched_getaffinity(0))
+    threads = options.threads or len(cores)
+    if not 1 <= threads <= len(cores):
+        parser.error(f"--threads: 1 to {len(cores)} is needed, not {threads}")
+    os.sched_setaffinity(0, cores[:threads])
+    only = options.only or list(numbers)
+    if not set(only) <= set(numbers):
+        parser.error(f"--only: only queries {', '.join(map(str, numbers))} are {what}")
+    return threads, only
 
 
 def main():

@@ -27,7 +27,6 @@ import contextlib
 import functools
 import json
 import math
-import os
 
 import adl
 import awkward as ak
@@ -318,14 +317,7 @@ def main():
     parser.add_argument("--way", help="print the first call's time and the memory of one query in one way as JSON")
     options = parser.parse_args()
 
-    cores = sorted(os.sched_getaffinity(0))
-    threads = options.threads or len(cores)
-    if not 1 <= threads <= len(cores):
-        parser.error(f"--threads: 1 to {len(cores)} is needed, not {threads}")
-    os.sched_setaffinity(0, cores[:threads])
-    numbers = options.only or list(LOOPS)
-    if not set(numbers) <= set(LOOPS):
-        parser.error(f"--only: only queries {', '.join(map(str, LOOPS))} are loops in Numba")
+    threads, numbers = adl.chosen(parser, options, LOOPS, "loops in Numba")
     if options.way:
         print(json.dumps(alone(numbers[0], options.way, options.events, threads)))
         return

@@ -274,7 +274,7 @@ inline ROOT::RVec<Lepton> leptons_of(const Numbers& muon_pt, const Numbers& muon
   return leptons;
 }
 
-/// The position of the lepton with the highest pt outside of the pair nearest to Z, or -1 if there is no pair.
+/// Returns the position of the lepton with the highest pt outside of the pair nearest to Z. Without a pair, returns -1.
 inline int position_of_third(const ROOT::RVec<Lepton>& leptons) {
   const int count = static_cast<int>(leptons.size());
   int first = -1, second = -1, third = -1;

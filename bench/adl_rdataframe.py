@@ -144,14 +144,7 @@ def main():
     parser.add_argument("--cling", action="store_true", help="compile the queries by ROOT's interpreter")
     options = parser.parse_args()
 
-    cores = sorted(os.sched_getaffinity(0))
-    threads = options.threads or len(cores)
-    if not 1 <= threads <= len(cores):
-        parser.error(f"--threads: 1 to {len(cores)} is needed, not {threads}")
-    os.sched_setaffinity(0, cores[:threads])
-    numbers = options.only or NUMBERS
-    if not set(numbers) <= set(NUMBERS):
-        parser.error(f"--only: only queries {', '.join(map(str, NUMBERS))} are written for RDataFrame")
+    threads, numbers = adl.chosen(parser, options, NUMBERS, "written for RDataFrame")
 
     compile_ms, _, root = interleaved.timed(lambda: compiled(options.cling))
     few, many = (with_frames(root, adl.made_events(count), threads) for count in (1000, options.events))

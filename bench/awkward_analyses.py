@@ -18,6 +18,7 @@ two calls with a tenth of the events.
 import argparse
 import contextlib
 import copy
+import functools
 import json
 from pathlib import Path
 
@@ -31,37 +32,37 @@ from interleaved import medians
 from upsweep.awkward import fuse
 
 
-def ways_of(analysis, events, threads):
-    """Returns the runs by name."""
+def ways_of(analysis, threads):
+    """Returns contexts, and functions of events, by name."""
 
-    def run(function):
-        return lambda: function(copy.copy(events))  # the analyses set fields of their events
+    def of_copy(function):
+        return lambda events: function(copy.copy(events))  # the analyses set fields of their events
 
-    fused = run(fuse(analysis.run, threads=threads))
-    for _ in range(2):
-        fused()
     return {
-        "awkward": (contextlib.nullcontext, run(analysis.run)),
-        "kernels": (upsweep.awkward.kernels, run(analysis.run)),
-        "fuse": (contextlib.nullcontext, fused),
+        "awkward": (contextlib.nullcontext, of_copy(analysis.run)),
+        "kernels": (upsweep.awkward.kernels, of_copy(analysis.run)),
+        "fuse": (contextlib.nullcontext, of_copy(fuse(analysis.run, threads=threads))),
     }
 
 
 def added_memory(analysis, way, count, threads):
     """Returns the MiB that a call adds to the memory of this process."""
-    function = fuse(analysis.run, threads=threads) if way == "fuse" else analysis.run
+    context, function = ways_of(analysis, threads)[way]
     few, events = (analyses.made_events(n, analysis.COLLECTIONS) for n in (count // 10, count))
-    with upsweep.awkward.kernels() if way == "kernels" else contextlib.nullcontext(), np.errstate(all="ignore"):
+    with context(), np.errstate(all="ignore"):
         for _ in range(2):
-            function(copy.copy(few))
-        return memory.added(lambda: function(copy.copy(events)), calls=1)
+            function(few)
+        return memory.added(lambda: function(events), calls=1)
 
 
 def measure(analysis, events, rounds, threads):
     """Returns the record of one analysis."""
-    runs = ways_of(analysis, events, threads)
+    ways = ways_of(analysis, threads)
     name = analysis.__name__.rpartition(".")[2]
-    measured = dict(zip(runs, medians(list(runs.values()), rounds)))
+    for _ in range(2):
+        ways["fuse"][1](events)
+    runs = [(context, functools.partial(function, events)) for context, function in ways.values()]
+    measured = dict(zip(ways, medians(runs, rounds)))
     expected = measured["awkward"][1]
     assert any(x.sum() for x in expected.values() if isinstance(x, np.ndarray)), f"{name}: all histograms are empty"
     for way, compare in (("kernels", with_other_bits), ("fuse", with_other_values)):

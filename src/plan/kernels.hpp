@@ -93,8 +93,8 @@ struct Kernels {
   /// the number of lists before it.
   std::int64_t (*tuples)(const std::int32_t* const* tables, int members, const std::int32_t* offsets,
                          const std::int32_t* to, std::int64_t first, std::int64_t lists, std::int32_t* const* out);
-  /// By whether it ascends, and the type: out[k] ← the position of the element of place k, from list `first`
-  /// on. Stable; NaN first. Stops at a list of more than 8 elements, and where x has less than 8 more elements. Returns
+  /// By whether it ascends, and the type: out[k] ← the position of the element of place k, from list `first` on.
+  /// Stable; NaN first. Stops at a list of more than 8 elements, and where x has fewer than 8 more elements. Returns
   /// the number of lists before it.
   std::int64_t (*sort_short[2][kElementTypes])(const void* x, const std::int32_t* offsets, std::int64_t first,
                                                std::int64_t lists, std::int32_t* out);

@@ -49,6 +49,15 @@ def of_missing(custom: Any, meta: Any) -> Any:
     return function
 
 
+def used(custom: Any, args: Any, meta: Any) -> tuple[Any, Any] | None:
+    """The overload of a ufunc, or that for missing records, whose result is passed on; and this result."""
+    for each in (custom, of_missing(custom, meta)):
+        made = each(*args)
+        if passed_on(made, meta):
+            return each, made
+    return None
+
+
 def passed_on(made: Any, meta: Any) -> bool:
     """Whether an overload's result has the type, the behavior and the attributes of the result of Awkward's function."""
     return (

@@ -187,9 +187,9 @@ class Stage:
                 todo += nodes_in((node.args, node.kwargs))
         self.calls = sorted(needed, key=lambda node: node.position)
 
-    def run(self, there: dict[Node, Any], buffers: layouts.Buffers | Found, threads: int | None) -> int:
-        """Adds what this stage computes to `there`. `buffers` are those of the arrays in `there`. Returns the bytes that the
-        plan has written."""
+    def run(self, there: dict[Node, Any], buffers: layouts.Buffers | Found, threads: int | None) -> list:
+        """Adds what this stage computes to `there`. `buffers` are those of the arrays in `there`. Returns what the plan has
+        written."""
         if self.refused is not None:
             raise Rerun(f"{self.refused}: the class of the layout depends on data")
         made: Any = []
@@ -219,7 +219,7 @@ class Stage:
             args, kwargs = replaced(list(node.args), there.__getitem__), replaced(node.kwargs, there.__getitem__)
             with np.errstate(**self.program.errors.get(node, {})):
                 there[node] = node.function(*args, **kwargs)
-        return sum(x.nbytes for x in made if isinstance(x, np.ndarray))
+        return made
 
 
 def _assembler(x: Any) -> Any:

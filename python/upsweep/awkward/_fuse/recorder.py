@@ -222,10 +222,9 @@ class Lazy(ak.Array):
             raise graph.fail(f"{ufunc.__name__}.{method} with keywords {sorted(kwargs)}")
         meta = ufunc(*_each(inputs, _meta, graph))
         custom = overloads.of_ufunc(ufunc, inputs)
-        for each in () if custom is None else (custom, overloads.of_missing(custom, meta)):
-            made = each(*inputs)
-            if isinstance(made, Lazy) and overloads.passed_on(made, meta):
-                return made
+        found = None if custom is None else overloads.used(custom, inputs, meta)
+        if found is not None and isinstance(found[1], Lazy):
+            return found[1]
         return _wrap(graph, "ufunc", ufunc, inputs, {}, meta)
 
     def __array_function__(self, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:

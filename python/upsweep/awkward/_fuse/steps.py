@@ -158,7 +158,7 @@ class Step(Program):
             for node in stage.reasons:
                 node.virtual = node in stage.lowered and layouts.is_union(node.meta._layout)
             stages.append(stage)
-            written += stage.run(there, buffers, threads)
+            written += sum(x.nbytes for x in stage.run(there, buffers, threads) if isinstance(x, np.ndarray))
             if stage.is_last:
                 self.stages_run = stages
                 return written
@@ -432,10 +432,8 @@ class Session:
             with _OwnErrors():
                 meta = function(*metas, **of_kwargs)
                 if custom is not None and kind == "ufunc":
-                    for each in (custom, overloads.of_missing(custom, meta)):
-                        if overloads.passed_on(each(*metas), meta):
-                            return Overload(each)
-                    return EAGER
+                    found = overloads.used(custom, metas, meta)
+                    return EAGER if found is None else Overload(found[0])
                 if custom is not None:
                     return Overload(custom) if overloads.passed_on(custom(metas[0], False), meta) else EAGER
         except Exception:  # noqa: BLE001 - Awkward raises it again, on real arrays
