@@ -26,11 +26,14 @@ enum class ValueKind : std::uint8_t {
   date,  ///< days since 1970-01-01
   boolean,
   text,  ///< element: an index into the batch's dictionary
+  timestamp,  ///< seconds since 1970-01-01 00:00 = element / 10^scale; in UTC if the field has a zone
+  time,       ///< of a day: seconds since midnight = element / 10^scale
+  duration,   ///< seconds = element / 10^scale
 };
 
 /// Returns the name of a kind: "integer", "decimal", ….
 constexpr std::string_view name(ValueKind kind) {
-  constexpr std::string_view kNames[] = {"integer", "decimal", "real", "date", "boolean", "text"};
+  constexpr std::string_view kNames[] = {"integer", "decimal", "real", "date", "boolean", "text", "timestamp", "time", "duration"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -43,6 +46,8 @@ __extension__ using Int128 = __int128;
 ///   - date: int32
 ///   - boolean: bit (LSB first, as in Arrow)
 ///   - text: int32
+///   - timestamp, duration: int64
+///   - time: int32, int64
 enum class Storage : std::uint8_t {
   int8,
   int16,
@@ -87,7 +92,8 @@ struct Field {
   std::string name = {};
   ValueKind kind = ValueKind::integer;
   Storage storage = Storage::int64;
-  int scale = 0;                 ///< of decimals: 0 to 38
+  int scale = 0;                 ///< of decimals: 0 to 38; of timestamps, times and durations: 0, 3, 6 or 9
+  std::string zone = {};         ///< of timestamps: the time zone in which they are displayed; empty: without a zone
   std::string unsupported = {};  ///< the name of its type, if that is not supported; otherwise empty
   bool is_untyped = false;       ///< every row is NULL and the type is unknown: the NULLs have any type that is needed
   bool is_all_null =
