@@ -196,6 +196,9 @@ class UPSWEEP_CONTAINERS Table {
   [[nodiscard]] virtual std::string place(std::int64_t row, int /*column*/) const {
     return "row " + std::to_string(row);
   }
+  /// Returns what opening the table determined about the form of its files, and what remains in doubt. There is a line
+  /// for each, such as "sales.csv: semicolons, decimal comma, header in line 3". It is empty for files of a usual form.
+  [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
   /// Returns a row group's rows in the memory of a device, if they are there; null: open() reads them.
   [[nodiscard]] virtual const query::DeviceChunk* chunk(int /*row_group*/, int /*device*/) const { return nullptr; }
 };
