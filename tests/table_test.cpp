@@ -1510,14 +1510,14 @@ TEST_F(TableTest, CsvCellsAreTextWhereAskedFor) {
                                "007,1.10,NA\r\n"
                                "18446744073709551617,,\"\"\r\n"
                                "true,\" a\nb\",\"say \"\"x\"\"\"");
-  const auto table = open_table(file, CsvCells::text);
+  const auto table = open_table(file, as_written());
   EXPECT_EQ(words(*table, "i"), (Optionals<std::string>{"007", "18446744073709551617", "true"}));
   EXPECT_EQ(words(*table, "d"), (Optionals<std::string>{"1.10", std::nullopt, " a\nb"}));
   EXPECT_EQ(words(*table, "t"), (Optionals<std::string>{"NA", "", "say \"x\""}));
-  EXPECT_EQ(words(*open_table(put("b.csv", "x\n01\n\n02\n"), CsvCells::text), "x"),
+  EXPECT_EQ(words(*open_table(put("b.csv", "x\n01\n\n02\n"), as_written()), "x"),
             (Optionals<std::string>{"01", std::nullopt, "02"}));
   const auto values = array_of<arrow::Int64Type>({7});
-  const auto typed = open_table(put_columns(Container::parquet, {{"x", values}}), CsvCells::text);
+  const auto typed = open_table(put_columns(Container::parquet, {{"x", values}}), as_written());
   EXPECT_EQ(numbers<std::int64_t>(*typed, "x"), Optionals<std::int64_t>{7});
 }
 
@@ -1552,7 +1552,7 @@ TEST_F(TableTest, CsvCellsAreWhatWasWritten) {
         text += is_last && round % 3 == 0 ? "" : kEnds[columns > 1 ? below(3) : round % 2];
         if (columns > 1 && below(8) == 0) text += "\n";
       }
-      const auto table = open_table(put("random.csv", text), CsvCells::text);
+      const auto table = open_table(put("random.csv", text), as_written());
       for (unsigned c = 0; c < columns; ++c) EXPECT_EQ(words(*table, "c" + std::to_string(c)), cells[c]) << round;
     }
   }
@@ -1809,7 +1809,7 @@ TEST_F(TableTest, RowGroupsOfCsvBeginWithRows) {
                                                {"\n", 100}, {"\r\n", 100}, {"\n", 30'000}};
   for (const auto& [line_end, lines] : kinds) {
     const LongCsv csv = long_csv(line_end, lines);
-    const auto table = open_table(put("a.csv", csv.text), CsvCells::typed, 3);
+    const auto table = open_table(put("a.csv", csv.text), CsvOptions{}, 3);
     EXPECT_EQ(table->row_groups(), 3) << lines;
     EXPECT_EQ(table->rows(), -1);
     EXPECT_TRUE(numbers<std::int64_t>(*table, "x") == csv.numbers) << lines;

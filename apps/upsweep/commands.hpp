@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "upsweep/io.hpp"
 #include "upsweep/policy.hpp"
 
 namespace upsweep::command {
@@ -20,6 +21,7 @@ struct Common {
   bool json = false;
   bool quiet = false;
   std::string command_line;  ///< the whole command line; ranks compare it
+  io::CsvOptions csv;        ///< how CSV files are written
 
   /// Throws not_built or no_device if the device is not available.
   [[nodiscard]] Policy policy() const;

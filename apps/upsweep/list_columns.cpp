@@ -153,12 +153,12 @@ bool nulls_are_empty(const Lists& lists) {
   });
 }
 
-std::vector<io::OpenedColumn> open_all(const std::vector<std::string>& sources, int threads) {
+std::vector<io::OpenedColumn> open_all(const std::vector<std::string>& sources, const Common& common) {
   std::vector<io::OpenedColumn> columns;
   columns.reserve(sources.size());
   io::FirstFault faults;
   for (const std::string& source : sources) {
-    faults.attempt(source, [&] { columns.push_back(io::open_elements_or_lists(source, threads)); });
+    faults.attempt(source, [&] { columns.push_back(io::open_elements_or_lists(source, common.threads, io::Levels::one, common.csv)); });
   }
   faults.rethrow();
   return columns;

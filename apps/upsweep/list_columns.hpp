@@ -88,7 +88,7 @@ class ListColumns {
 [[nodiscard]] bool nulls_are_empty(const Lists& lists);
 
 /// Opens all sources. An error in a row is the one in the first such row of its file, in any column.
-std::vector<io::OpenedColumn> open_all(const std::vector<std::string>& sources, int threads);
+std::vector<io::OpenedColumn> open_all(const std::vector<std::string>& sources, const Common& common);
 /// Throws invalid_argument if some columns are columns of lists and some are not.
 void require_alike(std::span<const io::OpenedColumn> columns);
 

@@ -63,6 +63,34 @@ void add_common(CLI::App& app, Common& common) {
   app.add_flag("--quiet", common.quiet, "show no progress, and no summary if -o is given");
 }
 
+/// Adds the options about the form of CSV files.
+void add_file_options(CLI::App& command, io::CsvOptions& csv) {
+  const std::map<std::string_view, std::string_view> help = {
+      {"delimiter", "characters between cells, such as ';' or tab"},
+      {"quote", "character around cells, or none"},
+      {"escape", "character before a quote within quotes, such as '\\'"},
+      {"decimal", "character before decimals: . or ,"},
+      {"thousands", "character between groups of three digits, or none"},
+      {"null", "words for NULL, such as NA,-"},
+      {"header", "yes, no, or the rows with names, such as 1,2"},
+      {"skip", "skip the first N lines"},
+      {"skip-end", "skip the last N lines"},
+      {"comment", "skip lines that begin with this text"},
+      {"encoding", "utf-8, utf-16le, utf-16be, windows-1252 or iso-8859-1"},
+      {"date-format", "form of dates and times, such as %d/%m/%Y"},
+      {"types", "NAME=TYPE: read a column as string, int64, uint64, decimal(18,2), float64, date, time, timestamp or "
+                "bool; TYPE alone: all columns (repeatable)"},
+      {"ragged", "refuse, fill or skip rows of another length (default: refuse)"}};
+  for (const std::string_view name : io::CsvOptions::names()) {
+    const auto set = [&csv, name](const std::vector<std::string>& values) {
+      for (const std::string& value : values) csv.set(name, value);
+    };
+    command.add_option_function<std::vector<std::string>>("--" + std::string(name), set, std::string(help.at(name)))
+        ->allow_extra_args(false)
+        ->group("CSV files (default: determined from the file)");
+  }
+}
+
 constexpr const char* kRanksHelp = "FILES: under mpirun, divide these files among the processes, in order";
 
 constexpr const char* kInputHelp =
@@ -392,6 +420,7 @@ void add_command(CLI::App& app, Common& common, int& status, const char* name, c
   const auto own = std::make_shared<Own>();
   declare(*command, *own);
   add_common(*command, common);
+  if (command->get_name() != "ladder" && command->get_name() != "bench") add_file_options(*command, common.csv);
   refuse_empty_values(*command);
   finish_help(*command);
   command->callback([&common, &status, own, run] { status = run(common, *own); });

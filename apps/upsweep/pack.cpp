@@ -90,7 +90,7 @@ int run_pack(const Common& common, const PackOptions& asked) {
   options.output = output_of(common, asked.output);
   ListCalls calls(common);
   require_one_standard_input(options.inputs);
-  std::vector<io::OpenedColumn> opened = open_all(options.inputs, common.threads);
+  std::vector<io::OpenedColumn> opened = open_all(options.inputs, common);
   require_alike(opened);
   const bool of_lists = opened[0].lists != nullptr;
   if (!of_lists && opened.size() < 3) refuse("pack needs STARTS, STOPS and CONTENT, or columns of lists");

@@ -241,7 +241,7 @@ int query_on_ranks(const Common& common, const QueryOptions& options, const Quer
       for (std::string& file : io::matching_files(path)) files.push_back(std::move(file));
     }
     for (const std::string& file : ranks.share_of(files)) {
-      share.push_back({file, io::open_table(file, io::CsvCells::typed, common.threads)});
+      share.push_back({file, io::open_table(file, common.csv, common.threads)});
       own_fields += io::packed(share.back().table->fields());
     }
   });
@@ -283,7 +283,10 @@ int run_query(const Common& given, const QueryOptions& options) {
   if (!options.files.empty()) return query_on_ranks(given, options, memory);
   const Policy policy = given.policy();  // refuses a device that is not there
   const Statement statement(options.sql);
-  const auto table = io::open_tables({path_of(statement, options.tables)}, io::CsvCells::typed, given.threads);
+  const auto table = io::open_tables({path_of(statement, options.tables)}, given.csv, given.threads);
+  for (const std::string& line : table->remarks()) {
+    if (!given.quiet && !given.json) remark(line);
+  }
   const Query query(statement, *table);
   const Common common = with_device(given, bytes_of(statement, *table));
   Answer answer;

@@ -177,13 +177,15 @@ struct Input {
   bool is_list_column = false;
 };
 
-Input open_input(const SegmentOptions& options, io::Levels most, int threads) {
+Input open_input(const SegmentOptions& options, io::Levels most, const Common& common) {
   io::OpenedColumn content;
   std::unique_ptr<io::ColumnReader> offsets;
   io::FirstFault faults;
-  faults.attempt(options.content, [&] { content = io::open_elements_or_lists(options.content, threads, most); });
+  faults.attempt(options.content, [&] { content = io::open_elements_or_lists(options.content, common.threads, most, common.csv); });
   if (options.offsets) {
-    faults.attempt(*options.offsets, [&] { offsets = io::open_column(*options.offsets, threads); });
+    faults.attempt(*options.offsets, [&] {
+      offsets = io::open_column(*options.offsets, common.threads, io::Nulls::refused, common.csv);
+    });
   }
   faults.rethrow();
   const std::string name = content.info().name;
@@ -463,7 +465,7 @@ int run_segment(const Common& common, const SegmentOptions& asked) {
   (void)common.policy();
   const io::Levels most = gives_lists(kind_of(options.op)) ? io::Levels::one : io::Levels::two;
   require_one_standard_input({options.content, options.offsets.value_or("")});
-  const Input input = open_input(options, most, common.threads);
+  const Input input = open_input(options, most, common);
   const Operation operation = operation_of(options, input.lists->info());
 
   // With a file of offsets, .npy has the length of the content and can replace it.

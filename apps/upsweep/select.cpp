@@ -272,7 +272,7 @@ int run_select(const Common& common, const SelectOptions& asked) {
   require_one_standard_input(sources);
 
   const std::size_t n = options.contents.size();
-  std::vector<io::OpenedColumn> opened = open_all(sources, common.threads);
+  std::vector<io::OpenedColumn> opened = open_all(sources, common);
   const std::span contents = std::span(opened).first(n);
   require_alike(contents);
   require_mask(opened[n].info());

@@ -236,7 +236,7 @@ class Labels {
   /// In CSV a label is the text of the file, as 007 is not 7. Throws as open_table() does; unknown_column,
   /// unsupported_type.
   Labels(std::string path, const std::string& column)
-      : path_(std::move(path)), table_(io::open_table(path_, io::CsvCells::text, 1)) {
+      : path_(std::move(path)), table_(io::open_table(path_, io::as_written(), 1)) {
     const std::vector<Field>& fields = table_->fields();
     const auto is_it = [&](const Field& field) { return field.name == column; };
     const auto found = std::find_if(fields.begin(), fields.end(), is_it);

@@ -13,17 +13,45 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
 
-/// How the cells of a CSV file are read.
-enum class CsvCells : std::uint8_t {
-  typed,  ///< with the types that src/io/README.md describes
-  text,   ///< as text, byte for byte as written; only an empty cell without quotes is NULL
+/// How rows of a CSV file are read whose number of cells differs from the number of columns.
+enum class Ragged : std::uint8_t {
+  refuse,  ///< the first such row is an error
+  fill,    ///< missing cells are empty, and empty cells past the last column are dropped; other such cells are an error
+  skip,    ///< these rows are left out; Table::remarks() counts them and names the first three lines
+};
+
+/// How a CSV file is written. A member without a value is determined from the file.
+struct CsvOptions {
+  std::string delimiter = {};                              ///< one or more characters
+  std::optional<std::string> quote = {};                   ///< one character; empty: cells are never in quotes
+  std::optional<std::string> escape = {};                  ///< the character before a quote within quotes; it may be the quote
+  std::string decimal = {};                                ///< the character before decimals: "." or ","
+  std::optional<std::string> thousands = {};               ///< the character between groups of three digits; empty: none
+  std::optional<std::vector<std::string>> nulls = {};      ///< words for NULL, in columns of any type
+  std::optional<std::vector<std::int64_t>> header = {};    ///< the header rows, counted from 1, ascending; empty: none
+  std::optional<std::int64_t> skip = {};                   ///< lines to skip at the beginning
+  std::optional<std::int64_t> skip_end = {};               ///< lines to skip at the end
+  std::optional<std::string> comment = {};                 ///< lines that begin with this text are skipped; empty: none
+  std::string encoding = {};                               ///< "utf-8", "utf-16le", "utf-16be", "windows-1252" or "iso-8859-1"
+  std::string date_format = {};                            ///< of dates and times, such as "%d/%m/%Y %H:%M:%S"
+  std::vector<std::pair<std::string, std::string>> types = {};  ///< column and type; an empty column means all columns
+  Ragged ragged = Ragged::refuse;
+
+  /// Sets the option that the command calls --`name`, such as "date-format", from text. Python calls it date_format,
+  /// which is also accepted. Throws invalid_argument for an unknown name or value.
+  void set(std::string_view name, std::string_view value);
+  /// The names that set() accepts, as the command spells them.
+  static const std::vector<std::string_view>& names();
 };
 
 /// Opens the file `path` as a table: Parquet, Arrow IPC (file or stream), CSV, or .npy. The table of an .npy file has
@@ -37,7 +65,7 @@ enum class CsvCells : std::uint8_t {
 /// statistics, for integers, decimals, dates and floats. Ranges do not include NaN. Throws upsweep::Error: not_found,
 /// unreadable, is_directory, malformed, unsupported_type, out_of_memory, not_built. Reading the table throws the same
 /// errors. A file that has changed since it was opened is malformed.
-std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells = CsvCells::typed, int threads = 0);
+std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv = {}, int threads = 0);
 
 /// Opens files as one table: their rows follow each other in the order of `paths`. A path with * ? [ ] or ** is a
 /// pattern for files, as in matching_files(). Columns are matched by name, in any order and case. The columns of .npy
@@ -48,7 +76,7 @@ std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells = CsvC
 /// compatible, its `Field::unsupported` is set and names both files. Throws as open_table() does. Throws not_found if
 /// no file matches a pattern. Throws invalid_argument if there are no files, or if a file has none of the columns of
 /// the files before it.
-std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, CsvCells cells = CsvCells::typed,
+std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv = {},
                                    int threads = 0);
 
 /// Returns the files that a path matches, in the order of their names. Returns the path itself if it is an existing

@@ -27,12 +27,12 @@ namespace {
 std::string path_of(const nb::bytes& given) { return {given.c_str(), given.size()}; }
 
 /// Opens the table of all files that match the paths.
-std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads) {
+std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads, const io::CsvOptions& csv = {}) {
   std::vector<std::string> paths;
   paths.reserve(given.size());
   for (const nb::bytes& path : given) paths.push_back(path_of(path));
   const nb::gil_scoped_release released;
-  return io::open_tables(paths, io::CsvCells::typed, threads);
+  return io::open_tables(paths, csv, threads);
 }
 
 /// Returns the files that match a path.

@@ -8,7 +8,7 @@
 
 namespace upsweep::io {
 
-std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells cells,
+std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, const CsvOptions& csv,
                                         const ChooseColumn& choose, int threads) {
   return checked(path, [&]() -> arrow::Result<std::unique_ptr<Table>> {
     switch (format) {
@@ -19,7 +19,7 @@ std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, 
       case Format::ipc_stream:
         return open_ipc_stream_table(path);
       case Format::csv:
-        return open_csv_table(path, cells, choose, threads);
+        return open_csv_table(path, csv, choose, threads);
       default:
         break;
     }

@@ -81,7 +81,8 @@ class ColumnReader {
 /// if its name ends in .csv, and malformed otherwise. A file whose name contains ':' takes precedence over FILE:COLUMN.
 /// Otherwise the column begins after the first ':' that follows the name of a file. `threads` as in open_table().
 /// Throws upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, unknown_column, not_built.
-std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads = 0, Nulls nulls = Nulls::refused);
+std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads = 0, Nulls nulls = Nulls::refused,
+                                          const CsvOptions& csv = {});
 
 /// A column of elements or of lists; exactly one of the two members is set.
 struct OpenedColumn {
@@ -93,7 +94,8 @@ struct OpenedColumn {
 
 /// Opens `source` as open_column() does. Booleans are bytes, NULLs are returned with a mask, and lists are read as
 /// list_reader.hpp describes. Throws unsupported_type for lists with more levels.
-OpenedColumn open_elements_or_lists(std::string_view source, int threads = 0, Levels most = Levels::one);
+OpenedColumn open_elements_or_lists(std::string_view source, int threads = 0, Levels most = Levels::one,
+                                    const CsvOptions& csv = {});
 
 /// Whether this build can read Parquet, Arrow IPC and CSV.
 [[nodiscard]] bool arrow_built() noexcept;

@@ -49,7 +49,7 @@ arrow::Result<std::size_t> CsvBlocks::split(std::string_view text) {
   CellPlace none{};
   CellPlace* to = kept_ > 0 ? places() : &none;  // stays there if no column is kept
   CellPlace* row_begin = to;
-  CsvGroups groups;
+  CsvGroups groups(file_->delimiter);
   std::size_t column = 0;
   std::size_t begin = 0;  // of the cell
   std::size_t used = 0;

@@ -44,7 +44,12 @@ bool is_one_of(std::string_view text, const std::array<std::string_view, kWords>
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-bool is_null(std::string_view text) { return text.empty() || is_one_of(text, kMissing); }
+// Whether a cell is NULL in a column that is not text.
+bool is_null(std::string_view text, const CsvValues& values) {
+  if (text.empty()) return true;
+  if (values.nulls) return std::find(values.nulls->begin(), values.nulls->end(), text) != values.nulls->end();
+  return is_one_of(text, kMissing);
+}
 
 std::string_view without_blanks(std::string_view text) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
@@ -178,7 +183,7 @@ constexpr std::array<std::int64_t, kShortNumber> kPowers = [] {
 // Parses numbers that have exactly the decimals of the type and too few digits to overflow. Nearly all numbers do.
 // Returns false if parse_scaled() must use the slow path.
 template <class Int>
-bool parse_short(std::string_view text, int scale, Int& value) {
+bool parse_short(std::string_view text, char point, int scale, Int& value) {
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
   const auto places = static_cast<std::size_t>(scale);
@@ -188,7 +193,7 @@ bool parse_short(std::string_view text, int scale, Int& value) {
     if (!parse_digits(text, found)) return false;
   } else {
     std::uint64_t whole = 0;
-    if (text.size() < places + 2 || text[text.size() - places - 1] != '.') return false;
+    if (text.size() < places + 2 || text[text.size() - places - 1] != point) return false;
     if (!parse_digits(text.substr(0, text.size() - places - 1), whole)) return false;
     if (!parse_digits(text.substr(text.size() - places), found)) return false;
     found += whole * static_cast<std::uint64_t>(kPowers[places]);
@@ -199,11 +204,37 @@ bool parse_short(std::string_view text, int scale, Int& value) {
 }
 
 template <class Int>
-bool parse_scaled(std::string_view text, int scale, Int& value) {
-  if (parse_short(text, scale, value)) return true;
-  WrittenNumber number;
-  if (!split_number(without_blanks(text), number)) return false;
+bool scaled(const WrittenNumber& number, int scale, Int& value) {
   return (kIsSigned<Int> || !number.negative) && scaled_by(number, scale, value);
+}
+
+template <class Int>
+bool parse_scaled(std::string_view text, int scale, Int& value) {
+  if (parse_short(text, '.', scale, value)) return true;
+  WrittenNumber number;
+  return split_number(without_blanks(text), number) && scaled(number, scale, value);
+}
+
+// Parses a number as the file writes it, with the short path for numbers without marks.
+template <class Int>
+bool parse_written(std::string_view text, CellReader& reader, const CellForm& form, int scale, Int& value) {
+  if (form.is_plain && parse_short(text, form.values->decimal, scale, value)) return true;
+  const Cell cell = reader(text);
+  const bool is_number = cell.kind == CellKind::integer || cell.kind == CellKind::decimal;
+  return is_number && scaled(cell.number, scale, value);
+}
+
+// Returns the value of a moment in units of 10^-digits seconds: from midnight, or, with a date, from 1970 on.
+bool scaled_moment(const Moment& moment, DateOrder order, int digits, bool with_date, std::int64_t& value) {
+  const std::int64_t unit = kPowers[static_cast<std::size_t>(9 - digits)];
+  const std::int64_t within = moment.nanoseconds / unit;
+  if (moment.nanoseconds % unit != 0) return false;
+  value = within;
+  if (!with_date) return moment.has_time && !moment.has_date;
+  if (!moment.has_date || (moment.orders & order) == 0) return false;
+  const std::int64_t minutes = days_of(moment, order) * 1440 - moment.offset.value_or(0);
+  return !__builtin_mul_overflow(minutes, 60 * kPowers[static_cast<std::size_t>(digits)], &value) &&
+         !__builtin_add_overflow(value, within, &value);
 }
 
 std::shared_ptr<arrow::Array> array_of(const std::shared_ptr<arrow::DataType>& type, std::int64_t rows,
@@ -234,14 +265,17 @@ class Validity {
 
 // Calls parse(cell, row) for each cell. It returns false if the cell is not of the type.
 template <class Parse>
-arrow::Status each_cell(const CsvColumn& cells, const arrow::DataType& type, Validity& validity, Parse parse) {
+arrow::Status each_cell(const CsvColumn& cells, const arrow::DataType& type, const CellForm& form, Validity& validity,
+                        Parse parse) {
+  const bool has_words = form.values->nulls.has_value();
   for (std::int64_t row = 0; row < cells.rows(); ++row) {
     const CsvCell cell = cells[row];
-    if (parse(cell.text, row)) continue;
-    if (!is_null(cell.text)) {
+    if (!(has_words && is_null(cell.text, *form.values)) && parse(cell.text, row)) continue;
+    if (!is_null(cell.text, *form.values)) {
       return cells.in_row(
-          row, fmt::format("'{}' is not of type {}, as all cells of the column were when the file was opened",
-                           printable(content_of(cell), 60), type.ToString()));
+          row, fmt::format("'{}' is not of type {}, {}", printable(content_of(cell), 60), type.ToString(),
+                           form.required.empty() ? "as all cells of the column were when the file was opened"
+                                                 : fmt::format("which {} requires", form.required)));
     }
     ARROW_RETURN_NOT_OK(validity.set_null(row));
   }
@@ -250,13 +284,14 @@ arrow::Status each_cell(const CsvColumn& cells, const arrow::DataType& type, Val
 
 template <class T, class Parse>
 arrow::Result<std::shared_ptr<arrow::Array>> elements(const CsvColumn& cells,
-                                                      const std::shared_ptr<arrow::DataType>& type, Parse parse) {
+                                                      const std::shared_ptr<arrow::DataType>& type,
+                                                      const CellForm& form, Parse parse) {
   const std::int64_t rows = cells.rows();
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
                         arrow::AllocateBuffer(rows * static_cast<std::int64_t>(sizeof(T))));
   auto* const to = reinterpret_cast<T*>(values->mutable_data());
   Validity validity(rows);
-  ARROW_RETURN_NOT_OK(each_cell(cells, *type, validity, [&](std::string_view cell, std::int64_t row) {
+  ARROW_RETURN_NOT_OK(each_cell(cells, *type, form, validity, [&](std::string_view cell, std::int64_t row) {
     T value{};
     const bool parsed = parse(cell, value);
     to[row] = value;
@@ -266,11 +301,12 @@ arrow::Result<std::shared_ptr<arrow::Array>> elements(const CsvColumn& cells,
 }
 
 arrow::Result<std::shared_ptr<arrow::Array>> booleans(const CsvColumn& cells,
-                                                      const std::shared_ptr<arrow::DataType>& type) {
+                                                      const std::shared_ptr<arrow::DataType>& type,
+                                                      const CellForm& form) {
   const std::int64_t rows = cells.rows();
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateEmptyBitmap(rows));
   Validity validity(rows);
-  ARROW_RETURN_NOT_OK(each_cell(cells, *type, validity, [&](std::string_view cell, std::int64_t row) {
+  ARROW_RETURN_NOT_OK(each_cell(cells, *type, form, validity, [&](std::string_view cell, std::int64_t row) {
     bool value = false;
     const bool parsed = parse_boolean(cell, value);
     if (value) arrow::bit_util::SetBit(values->mutable_data(), row);
@@ -280,22 +316,69 @@ arrow::Result<std::shared_ptr<arrow::Array>> booleans(const CsvColumn& cells,
 }
 
 arrow::Result<std::shared_ptr<arrow::Array>> nulls(const CsvColumn& cells,
-                                                   const std::shared_ptr<arrow::DataType>& type) {
+                                                   const std::shared_ptr<arrow::DataType>& type,
+                                                   const CellForm& form) {
   Validity validity(cells.rows());
-  ARROW_RETURN_NOT_OK(each_cell(cells, *type, validity, [](std::string_view, std::int64_t) { return false; }));
+  ARROW_RETURN_NOT_OK(each_cell(cells, *type, form, validity, [](std::string_view, std::int64_t) { return false; }));
   return arrow::MakeArrayOfNull(type, cells.rows());
 }
 
 template <class Int>
 arrow::Result<std::shared_ptr<arrow::Array>> integers(const CsvColumn& cells,
-                                                      const std::shared_ptr<arrow::DataType>& type, int scale = 0) {
-  return elements<Int>(cells, type,
-                       [scale](std::string_view cell, Int& value) { return parse_scaled(cell, scale, value); });
+                                                      const std::shared_ptr<arrow::DataType>& type,
+                                                      const CellForm& form, int scale = 0) {
+  if (form.is_plain && form.values->decimal == '.') {
+    return elements<Int>(cells, type, form,
+                         [scale](std::string_view cell, Int& value) { return parse_scaled(cell, scale, value); });
+  }
+  return elements<Int>(
+      cells, type, form, [scale, &form, reader = CellReader(*form.values)](std::string_view cell, Int& value) mutable {
+        return parse_written(cell, reader, form, scale, value);
+      });
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> reals(const CsvColumn& cells,
+                                                   const std::shared_ptr<arrow::DataType>& type,
+                                                   const CellForm& form) {
+  if (form.is_plain && form.values->decimal == '.') return elements<double>(cells, type, form, parse_real);
+  return elements<double>(
+      cells, type, form, [&form, reader = CellReader(*form.values)](std::string_view cell, double& value) mutable {
+        const std::string_view plain = reader.plain(cell);
+        return !plain.empty() && parse_real(plain, value);
+      });
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> dates(const CsvColumn& cells,
+                                                   const std::shared_ptr<arrow::DataType>& type,
+                                                   const CellForm& form) {
+  return elements<std::int32_t>(
+      cells, type, form,
+      [&form, reader = CellReader(*form.values)](std::string_view cell, std::int32_t& days) mutable {
+        if (form.values->date_format.empty() && form.order == kYearMonthDay && parse_date(without_blanks(cell), days)) {
+          return true;
+        }
+        const Moment moment = reader(cell).moment;
+        if (!moment.has_date || moment.has_time || (moment.orders & form.order) == 0) return false;
+        days = static_cast<std::int32_t>(days_of(moment, form.order));
+        return true;
+      });
+}
+
+// Times of day, or timestamps: dates are their midnights.
+arrow::Result<std::shared_ptr<arrow::Array>> moments(const CsvColumn& cells,
+                                                     const std::shared_ptr<arrow::DataType>& type, bool with_date,
+                                                     arrow::TimeUnit::type unit, const CellForm& form) {
+  const int digits = 3 * static_cast<int>(unit);
+  return elements<std::int64_t>(
+      cells, type, form,
+      [&form, digits, with_date, reader = CellReader(*form.values)](std::string_view cell, std::int64_t& value) mutable {
+        return scaled_moment(reader(cell).moment, form.order, digits, with_date, value);
+      });
 }
 
 // Calls add(text) or add_null() for each cell. Two quotes become one, only in cells that are in quotes.
 template <class Add, class AddNull>
-arrow::Status each_text(const CsvColumn& cells, Add add, AddNull add_null) {
+arrow::Status each_text(const CsvColumn& cells, const CsvValues& values, Add add, AddNull add_null) {
   std::string content;
   for (std::int64_t row = 0; row < cells.rows(); ++row) {
     const CsvCell cell = cells[row];
@@ -305,7 +388,7 @@ arrow::Status each_text(const CsvColumn& cells, Add add, AddNull add_null) {
       continue;
     }
     if (cell.quoted && text.find('"') != std::string_view::npos) text = content = content_of(cell);
-    ARROW_RETURN_NOT_OK(add(text));
+    ARROW_RETURN_NOT_OK(values.nulls && is_null(text, values) ? add_null() : add(text));
   }
   return arrow::Status::OK();
 }
@@ -324,22 +407,24 @@ bool has_utf8_only(const arrow::StringArray& texts) {
   return true;
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> texts(const CsvColumn& cells) {
+arrow::Result<std::shared_ptr<arrow::Array>> texts(const CsvColumn& cells, const CsvValues& values) {
   arrow::StringBuilder builder;
   ARROW_RETURN_NOT_OK(builder.Reserve(cells.rows()));
   ARROW_RETURN_NOT_OK(each_text(
-      cells, [&](std::string_view text) { return builder.Append(text); }, [&] { return builder.AppendNull(); }));
+      cells, values, [&](std::string_view text) { return builder.Append(text); },
+      [&] { return builder.AppendNull(); }));
   std::shared_ptr<arrow::StringArray> array;
   ARROW_RETURN_NOT_OK(builder.Finish(&array));
   if (!has_utf8_only(*array)) ARROW_RETURN_NOT_OK(require_utf8(cells));
   return array;
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> text_indices(const CsvColumn& cells) {
+arrow::Result<std::shared_ptr<arrow::Array>> text_indices(const CsvColumn& cells, const CsvValues& values) {
   arrow::StringDictionary32Builder builder;
   ARROW_RETURN_NOT_OK(builder.Reserve(cells.rows()));
   ARROW_RETURN_NOT_OK(each_text(
-      cells, [&](std::string_view text) { return builder.Append(text); }, [&] { return builder.AppendNull(); }));
+      cells, values, [&](std::string_view text) { return builder.Append(text); },
+      [&] { return builder.AppendNull(); }));
   std::shared_ptr<arrow::DictionaryArray> array;
   ARROW_RETURN_NOT_OK(builder.Finish(&array));
   if (!has_utf8_only(static_cast<const arrow::StringArray&>(*array->dictionary())))
@@ -365,7 +450,11 @@ Cell cell_of(std::string_view text) {
   }
   bool boolean = false;
   if (is_one_of(text, kMissing)) return {CellKind::missing};
-  if (is_date(trimmed)) return {CellKind::date};
+  if (is_date(trimmed)) {
+    cell.kind = CellKind::date;
+    cell.moment.orders = kYearMonthDay;
+    return cell;
+  }
   if (parse_boolean(text, boolean)) return {CellKind::boolean};
   const std::string_view number = without_sign(trimmed);
   if (is_infinite_or_nan(number)) return {CellKind::real};
@@ -373,31 +462,77 @@ Cell cell_of(std::string_view text) {
   return {is_number ? CellKind::real : CellKind::text};
 }
 
+std::string_view CellReader::plain(std::string_view text) {
+  const std::string_view trimmed = without_blanks(text);
+  if (number_.read(trimmed, values_) && !number_.marks().doubtful) return number_.text();
+  if (values_.decimal == '.') return trimmed;
+  if (trimmed.find('.') != std::string_view::npos) return {};
+  swapped_ = trimmed;
+  std::replace(swapped_.begin(), swapped_.end(), values_.decimal, '.');
+  return swapped_;
+}
+
+Cell CellReader::operator()(std::string_view text) {
+  if (values_.nulls && is_null(text, values_)) return {text.empty() ? CellKind::empty : CellKind::missing};
+  const std::string_view trimmed = without_blanks(text);
+  const auto kind_of = [](const Moment& moment) {
+    return !moment.has_time ? CellKind::date : moment.has_date ? CellKind::timestamp : CellKind::time;
+  };
+  Cell cell;
+  if (!values_.date_format.empty() && parse_moment(trimmed, values_.date_format, cell.moment)) {
+    cell.kind = kind_of(cell.moment);
+    return cell;
+  }
+  const bool is_point = values_.decimal == '.';
+  cell = cell_of(is_point || trimmed.find(values_.decimal) == std::string_view::npos ? text : plain(text));
+  const bool has_point = !is_point && trimmed.find('.') != std::string_view::npos;
+  const bool is_number = cell.kind == CellKind::integer || cell.kind == CellKind::decimal || cell.kind == CellKind::real;
+  if (values_.nulls && cell.kind == CellKind::missing) return {CellKind::text};
+  if (cell.kind == CellKind::date) {
+    parse_moment(trimmed, cell.moment);
+    return cell;
+  }
+  if (cell.kind != CellKind::text && !(is_number && has_point)) return cell;
+  cell = {CellKind::text};
+  if (number_.read(trimmed, values_)) {
+    cell.marks = number_.marks();
+    cell.is_plain = false;
+    split_number(number_.text(), cell.number);
+    cell.kind = cell.number.decimals.empty() ? CellKind::integer : CellKind::decimal;
+  } else if (parse_moment(trimmed, cell.moment)) {
+    cell.kind = kind_of(cell.moment);
+  }
+  return cell;
+}
+
 arrow::Result<std::shared_ptr<arrow::Array>> elements_of(const CsvColumn& cells,
-                                                         const std::shared_ptr<arrow::DataType>& type) {
+                                                         const std::shared_ptr<arrow::DataType>& type,
+                                                         const CellForm& form) {
   switch (type->id()) {
     case arrow::Type::NA:
-      return nulls(cells, type);
+      return nulls(cells, type, form);
     case arrow::Type::INT64:
-      return integers<std::int64_t>(cells, type);
+      return integers<std::int64_t>(cells, type, form);
     case arrow::Type::UINT64:
-      return integers<std::uint64_t>(cells, type);
+      return integers<std::uint64_t>(cells, type, form);
     case arrow::Type::DECIMAL64:
-      return integers<std::int64_t>(cells, type, static_cast<const arrow::DecimalType&>(*type).scale());
+      return integers<std::int64_t>(cells, type, form, static_cast<const arrow::DecimalType&>(*type).scale());
     case arrow::Type::DECIMAL128:
-      return integers<Int128>(cells, type, static_cast<const arrow::DecimalType&>(*type).scale());
+      return integers<Int128>(cells, type, form, static_cast<const arrow::DecimalType&>(*type).scale());
     case arrow::Type::DOUBLE:
-      return elements<double>(cells, type, parse_real);
+      return reals(cells, type, form);
     case arrow::Type::DATE32:
-      return elements<std::int32_t>(cells, type, [](std::string_view cell, std::int32_t& days) {
-        return parse_date(without_blanks(cell), days);
-      });
+      return dates(cells, type, form);
+    case arrow::Type::TIME64:
+      return moments(cells, type, false, static_cast<const arrow::Time64Type&>(*type).unit(), form);
+    case arrow::Type::TIMESTAMP:
+      return moments(cells, type, true, static_cast<const arrow::TimestampType&>(*type).unit(), form);
     case arrow::Type::BOOL:
-      return booleans(cells, type);
+      return booleans(cells, type, form);
     case arrow::Type::STRING:
-      return texts(cells);
+      return texts(cells, *form.values);
     case arrow::Type::DICTIONARY:
-      return text_indices(cells);
+      return text_indices(cells, *form.values);
     default:
       return arrow::Status::NotImplemented("cells as ", type->ToString());
   }

@@ -8,10 +8,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "core/decimal.hpp"
 #include "io/csv_block.hpp"
+#include "io/csv_dialect.hpp"
+#include "io/csv_numbers.hpp"
+#include "io/csv_times.hpp"
 
 namespace upsweep::io {
 
@@ -23,6 +27,8 @@ enum class CellKind : std::uint8_t {
   decimal,  ///< with a point and digits after it
   real,     ///< any other number: an exponent, nan, inf, "5."
   date,
+  time,       ///< of a day
+  timestamp,  ///< a date and a time
   boolean,
   text,
 };
@@ -30,20 +36,49 @@ enum class CellKind : std::uint8_t {
 struct Cell {
   CellKind kind = CellKind::empty;
   WrittenNumber number = {};  ///< of an integer or a decimal
+  NumberMarks marks = {};     ///< of a number that CellReader found
+  bool is_plain = true;       ///< false: only CellReader reads the number
+  Moment moment = {};         ///< of a date, a time or a timestamp
 };
 
-/// Returns the kind of a cell. A number may have a sign before it, and blanks around it. Digits that begin with 0, such
-/// as 08701, are a code, which is text: as a number it would lose digits. With a sign or a point they are a number.
+/// Returns the kind of a cell as C++ and ISO 8601 write values. A number may have a sign before it, and blanks around it.
+/// Digits that begin with 0, such as 08701, are a code, which is text: as a number it would lose digits. With a sign or
+/// a point they are a number.
 Cell cell_of(std::string_view text);
+
+/// Determines the kinds of cells as a file writes them.
+class CellReader {
+ public:
+  explicit CellReader(const CsvValues& values) : values_(values) {}
+  /// Returns the kind of a cell. The cell's digits are valid until the next call.
+  Cell operator()(std::string_view text);
+  /// Returns a number as C++ writes it; an empty text if the cell cannot be one. It is valid until the next call.
+  std::string_view plain(std::string_view text);
+
+ private:
+  const CsvValues& values_;
+  PlainNumber number_;
+  std::string swapped_;
+};
+
+/// How the cells of a column are converted.
+struct CellForm {
+  const CsvValues* values = nullptr;  ///< of the file
+  bool is_plain = true;               ///< numbers are written as in C++
+  DateOrder order = kYearMonthDay;
+  std::string_view required = {};     ///< the option that requires the type; empty: all cells of the file have it
+};
 
 /// Whether the text is a date that exists, such as 2001-12-31.
 bool is_date(std::string_view text);
 
-/// Converts a column of a block to an array of a type for numbers, dates, booleans or text. In text only cells that are
-/// empty and not in quotes are NULL; in other columns empty cells and words such as NA are. A cell that is not of the
+/// Converts a column of a block to an array of a type for numbers, dates, times, booleans or text. In text only cells
+/// that are empty and not in quotes are NULL, and the words that an option lists; in other columns empty cells and words
+/// such as NA are. A cell that is not of the
 /// type, or not UTF-8, is a failure that names its row.
 arrow::Result<std::shared_ptr<arrow::Array>> elements_of(const CsvColumn& cells,
-                                                         const std::shared_ptr<arrow::DataType>& type);
+                                                         const std::shared_ptr<arrow::DataType>& type,
+                                                         const CellForm& form);
 
 /// The message of elements_of() about text that is not UTF-8.
 inline constexpr std::string_view kCellNotUtf8 = "the cell is not UTF-8";

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/utf8.hpp"
@@ -58,14 +59,39 @@ std::optional<Length> length_of(std::string_view text) {
   return length;
 }
 
-// Returns the name of a column, from the bytes of its cell.
-std::string name_of(const CsvFile& file, std::string_view cell, std::size_t column) {
-  if (!is_utf8(cell)) {
-    throw Error(Code::malformed, fmt::format("{}: line {}: the name '{}' is not UTF-8; {}", file.path,
-                                             line_of(file, -1, 0, false), printable(cell, 60), kEncodingAdvice));
+// Appends the cells of a header row to the names of columns: x above a is x_a.
+void add_names(const CsvFile& file, std::string_view row, std::vector<std::string>& names) {
+  const CsvSample sample = split_sample(row, {.delimiter = std::string(1, file.delimiter)}, 1, true);
+  if (sample.records.size() != 1) throw_changed(file.path);
+  const std::vector<CsvCell>& cells = sample.records[0].cells;
+  names.resize(std::max(names.size(), cells.size()));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string content = content_of(cells[i]);
+    if (!is_utf8(content)) {
+      throw Error(Code::malformed, fmt::format("{}: line {}: the name '{}' is not UTF-8; {}", file.path,
+                                               line_of(file, -1, 0, false), printable(content, 60), kEncodingAdvice));
+    }
+    const std::string_view name = trimmed(content);
+    if (!names[i].empty() && !name.empty()) names[i] += '_';
+    names[i] += name;
   }
-  const std::string_view name = trimmed(cell);
-  return name.empty() ? fmt::format("column{}", column) : std::string(name);
+}
+
+// Names columns without a name by their number, and makes all names different: a second a is a_1.
+void complete_names(std::vector<std::string>& names) {
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) names[i] = fmt::format("column{}", i);
+  }
+  const std::set<std::string> written(names.begin(), names.end());
+  for (std::string& name : names) {
+    std::string unique = name;
+    for (int number = 1; seen.contains(unique) || (number > 1 && written.contains(unique)); ++number) {
+      unique = fmt::format("{}_{}", name, number);
+    }
+    name = unique;
+    seen.insert(name);
+  }
 }
 
 // Adds the column of a failure to its message.
@@ -84,24 +110,36 @@ arrow::Status earlier(const arrow::Status& first, const arrow::Status& second) {
 }  // namespace
 
 CsvNames read_names(const CsvFile& file) {
-  const CsvRows found = find_rows(file, file.names, file.names + 1, false, 1);
-  if (found.fault) throw_csv({file, file.path}, first_of({}, found), Code::malformed, "correct the row");
-  CsvNames names{{}, found.row_groups[0].end};
-  std::string line(static_cast<std::size_t>(names.end - file.names), '\0');
-  file.read(line.data(), std::ssize(line), file.names);
-  if (!ends_line(line.back())) line += '\n';
-  const CsvSample sample = split_sample(line, ',', 1, true);
-  if (sample.records.size() != 1) throw_changed(file.path);
-  for (const CsvCell& cell : sample.records[0].cells)
-    names.names.push_back(name_of(file, content_of(cell), names.names.size()));
+  CsvNames names{{}, file.names};
+  const std::vector<std::int64_t>& header = file.dialect.header;
+  if (header.empty()) {
+    names.names.resize(file.rows ? file.rows->columns() : file.dialect.rows.columns);
+    complete_names(names.names);
+    return names;
+  }
+  for (std::int64_t row = 1; row <= header.back() && names.end < file.size; ++row) {
+    const CsvRows found = find_rows(file, names.end, names.end + 1, false, 1);
+    if (found.fault) throw_csv({file, file.path}, first_of({}, found), Code::malformed, "correct the row");
+    const std::int64_t begin = std::exchange(names.end, found.row_groups[0].end);
+    std::string line(static_cast<std::size_t>(names.end - begin), '\0');
+    file.read(line.data(), std::ssize(line), begin);
+    if (found.row_groups[0].rows == 0) {
+      --row;  // an empty line
+    } else if (std::find(header.begin(), header.end(), row) != header.end()) {
+      if (!ends_line(line.back())) line += '\n';
+      add_names(file, line, names.names);
+    }
+  }
+  complete_names(names.names);
   return names;
 }
 
 CsvReader::CsvReader(const CsvFormat& format, const CsvRowGroup& row_group, std::int64_t first_row,
-                     std::vector<int> columns, arrow::FieldVector fields)
+                     std::vector<int> columns, arrow::FieldVector fields, std::vector<CellForm> forms)
     : blocks_(format.file, format.columns, row_group.begin, row_group.end, first_row, tuning::kText.block),
       columns_(std::move(columns)),
-      fields_(std::move(fields)) {
+      fields_(std::move(fields)),
+      forms_(std::move(forms)) {
   std::vector<int> sorted = columns_;
   std::sort(sorted.begin(), sorted.end());
   blocks_.keep(sorted);
@@ -115,7 +153,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> CsvReader::next() {
   arrow::ArrayVector columns;
   arrow::Status failure;
   for (std::size_t i = 0; i < fields_.size(); ++i) {
-    auto column = elements_of(blocks_.column(kept_[i]), fields_[i]->type());
+    auto column = elements_of(blocks_.column(kept_[i]), fields_[i]->type(), forms_[i]);
     if (column.ok()) {
       columns.push_back(*column);
     } else {

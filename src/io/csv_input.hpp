@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/csv_block.hpp"
+#include "io/csv_cells.hpp"
 #include "io/csv_rows.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/io.hpp"
@@ -31,23 +32,24 @@ struct CsvFormat {
 /// The advice of messages about text in another encoding.
 inline constexpr std::string_view kEncodingAdvice = "convert the file first, such as by iconv -f WINDOWS-1252 -t UTF-8";
 
-/// The names of the columns, without blanks around them, and where the rows begin. A column without a name is called by
-/// its number, counted from 0: "column3".
+/// The names of the columns, without blanks around them, and where the rows begin. Names of several header rows are
+/// joined: "x_a". A column without a name is called by its number, counted from 0: "column3". A name that occurs again
+/// is "name_1".
 struct CsvNames {
   std::vector<std::string> names;
   std::int64_t end;
 };
 
-/// Reads the header row. Throws malformed, also if a name is not UTF-8.
+/// Reads the header rows. Throws malformed, also if a name is not UTF-8.
 CsvNames read_names(const CsvFile& file);
 
 /// Reads some columns of a row group of a file. Their fields declare the types: text, plain or as a dictionary, or any
 /// other type that elements_of() supports. Without columns its batches have rows only.
 class CsvReader {
  public:
-  /// `fields` belong to `columns`, which may be in any order.
+  /// `fields` and `forms` belong to `columns`, which may be in any order.
   CsvReader(const CsvFormat& format, const CsvRowGroup& row_group, std::int64_t first_row, std::vector<int> columns,
-            arrow::FieldVector fields);
+            arrow::FieldVector fields, std::vector<CellForm> forms);
 
   /// Returns the next rows; null at the end.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next();
@@ -57,6 +59,7 @@ class CsvReader {
   std::vector<int> columns_;
   std::vector<std::size_t> kept_;  // the number of each column in a block
   arrow::FieldVector fields_;
+  std::vector<CellForm> forms_;
 };
 
 /// Returns the failure that comes first, if any: a failure that is about a row, or a quote at a wrong place.

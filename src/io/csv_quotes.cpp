@@ -14,16 +14,16 @@
 namespace upsweep::io {
 namespace {
 
-// Masks of the quotes, commas and ends of lines in a group, also within quotes.
+// Masks of the quotes, delimiters and ends of lines in a group, also within quotes.
 struct Places {
   std::uint64_t quotes = 0;
-  std::uint64_t commas = 0;
+  std::uint64_t delimiters = 0;
   std::uint64_t feeds = 0;
   std::uint64_t returns = 0;
 };
 
 #if defined(__SSE2__)
-Places places_in(const char* bytes) {
+Places places_in(const char* bytes, char delimiter) {
   Places places;
   for (unsigned i = 0; i < kCsvGroup; i += 16) {
     const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i));
@@ -32,14 +32,14 @@ Places places_in(const char* bytes) {
       return static_cast<std::uint64_t>(static_cast<std::uint32_t>(found)) << i;
     };
     places.quotes |= are('"');
-    places.commas |= are(',');
+    places.delimiters |= are(delimiter);
     places.feeds |= are('\n');
     places.returns |= are('\r');
   }
   return places;
 }
 #else
-Places places_in(const char* bytes) {
+Places places_in(const char* bytes, char delimiter) {
   static_assert(std::endian::native == std::endian::little);
   constexpr std::uint64_t kEach = 0x0101010101010101;
   Places places;
@@ -52,7 +52,7 @@ Places places_in(const char* bytes) {
       return found * 0x0102040810204080 >> 56 << i;  // gathers the bits of 8 bytes
     };
     places.quotes |= are('"');
-    places.commas |= are(',');
+    places.delimiters |= are(delimiter);
     places.feeds |= are('\n');
     places.returns |= are('\r');
   }
@@ -97,8 +97,8 @@ bool CsvGroups::accept(std::string_view group, CsvEnds& ends) {
 // first ends it and the second begins it again. Returns false and does nothing if a quote is at a place where it can do
 // neither: it is an ordinary character, or a fault.
 bool CsvGroups::accept_whole(const char* bytes, CsvEnds& ends) {
-  const Places places = places_in(bytes);
-  const std::uint64_t around = places.commas | places.feeds | places.returns;
+  const Places places = places_in(bytes, delimiter_);
+  const std::uint64_t around = places.delimiters | places.feeds | places.returns;
   std::uint64_t inside = 0;
   if (places.quotes != 0 || !is_plain()) {
     const std::uint64_t quotes = places.quotes;
@@ -125,7 +125,7 @@ bool CsvGroups::accept_each(std::string_view bytes, CsvEnds& ends) {
   char last = last_;
   std::uint64_t bit = 1;
   for (const char c : bytes) {
-    const QuoteState before = std::exchange(state_, after(state_, last, c));
+    const QuoteState before = std::exchange(state_, after(state_, delimiter_, last, c));
     if (state_ == QuoteState::fault) return false;
     if (before == QuoteState::plain && open()) opened_ = place;
     if (is_plain() && ends_field(c)) ends.cells |= bit;

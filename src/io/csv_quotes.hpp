@@ -10,7 +10,6 @@
 namespace upsweep::io {
 
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
-constexpr bool ends_field(char c) { return c == ',' || ends_line(c); }
 
 /// A cell as it is written, without the quotes around it. Quotes within it are still doubled.
 struct CsvCell {
@@ -30,7 +29,8 @@ enum class QuoteState : std::uint8_t {
 
 /// Returns the state after `c`, which follows `last`. A field that begins with a quote continues to the next quote that
 /// is not doubled. The field must end after it. Any other quote is an ordinary character.
-constexpr QuoteState after(QuoteState state, char last, char c) {
+constexpr QuoteState after(QuoteState state, char delimiter, char last, char c) {
+  const auto ends_field = [&](char at) { return at == delimiter || ends_line(at); };
   if (state == QuoteState::closed && c != '"') return ends_field(c) ? QuoteState::plain : QuoteState::fault;
   if (c != '"') return state;
   if (state == QuoteState::quoted) return QuoteState::closed;
@@ -42,7 +42,7 @@ inline constexpr std::size_t kCsvGroup = 64;
 
 /// Which bytes of a group end a cell or a line and are not within quotes.
 struct CsvEnds {
-  std::uint64_t cells = 0;  ///< commas and ends of lines
+  std::uint64_t cells = 0;  ///< delimiters and ends of lines
   std::uint64_t feeds = 0;
   std::uint64_t returns = 0;
 };
@@ -50,6 +50,8 @@ struct CsvEnds {
 /// Finds the ends of cells, beginning where a row starts.
 class CsvGroups {
  public:
+  explicit CsvGroups(char delimiter) : delimiter_(delimiter) {}
+
   /// Processes the next group, of up to kCsvGroup bytes. Returns false if text follows a closing quote; `ends` then has
   /// the ends before it.
   bool accept(std::string_view group, CsvEnds& ends);
@@ -64,6 +66,9 @@ class CsvGroups {
   bool accept_whole(const char* bytes, CsvEnds& ends);
   bool accept_each(std::string_view bytes, CsvEnds& ends);
 
+  [[nodiscard]] bool ends_field(char c) const { return c == delimiter_ || ends_line(c); }
+
+  char delimiter_;
   QuoteState state_ = QuoteState::plain;
   std::int64_t bytes_ = 0;
   std::int64_t opened_ = 0;
@@ -74,7 +79,7 @@ class CsvGroups {
 class CsvQuotes {
  public:
   /// `begin`: the start of that row, in bytes from the start of the file.
-  explicit CsvQuotes(std::int64_t begin = 0) : begin_(begin) {}
+  explicit CsvQuotes(char delimiter, std::int64_t begin = 0) : begin_(begin), groups_(delimiter) {}
 
   /// Processes a chunk. Returns false if text follows a closing quote; after that only opened() may be called.
   bool accept(std::string_view chunk);

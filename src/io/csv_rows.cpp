@@ -16,6 +16,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/utf8.hpp"
 #include "cpu/parallel.hpp"
 #include "io/csv_quotes.hpp"
 #include "io/format.hpp"
@@ -35,13 +36,31 @@ struct Fault {
 struct Scanned {
   CsvRowGroup row_group{-1, -1, 0};
   std::optional<Fault> fault;
+  bool is_utf8 = true;
+};
+
+// Whether chunks that follow each other are UTF-8. A character may be in two chunks.
+class Utf8Chunks {
+ public:
+  bool accept(std::string_view chunk) {
+    if (kept_.empty() && detail::ascii_run(chunk, 0) == chunk.size()) return true;
+    kept_ += chunk;
+    const std::size_t fault = first_invalid_utf8(kept_);
+    const bool may_continue = fault != std::string_view::npos && kept_.size() - fault < 4;
+    kept_.erase(0, std::min(fault, kept_.size()));
+    return fault == std::string_view::npos || may_continue;
+  }
+  [[nodiscard]] bool ended() const { return kept_.empty(); }
+
+ private:
+  std::string kept_;  // the start of a character
 };
 
 // Scans the rows that start in [begin, until).
 class Scan {
  public:
   Scan(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column)
-      : file_(file), quotes_(begin), until_(until) {
+      : file_(file), quotes_(file.delimiter, begin), until_(until) {
     result_.row_group.begin = begin;
     while (!result_.fault && at() < until) accept_block(std::min(tuning::kText.block, until - at()));
     while (!result_.fault && !ended_ && at() < file_.size)
@@ -50,6 +69,7 @@ class Scan {
     if (result_.fault) return;
     result_.row_group.end = std::min(at(), file_.size);
     result_.row_group.rows = quotes_.rows(one_column);
+    result_.is_utf8 = result_.is_utf8 && utf8_.ended();
   }
 
   [[nodiscard]] const Scanned& result() const { return result_; }
@@ -63,12 +83,17 @@ class Scan {
     return {buffer_.data(), static_cast<std::size_t>(bytes)};
   }
 
-  void accept_block(std::int64_t bytes) { check(quotes_.accept(read(bytes))); }
+  void accept_block(std::int64_t bytes) {
+    const std::string_view text = read(bytes);
+    result_.is_utf8 = result_.is_utf8 && utf8_.accept(text);
+    check(quotes_.accept(text));
+  }
 
   void accept_row(std::int64_t bytes) {
     const std::string_view text = read(bytes);
     const std::size_t accepted = quotes_.accept_row(text);
     ended_ = accepted < text.size();
+    result_.is_utf8 = result_.is_utf8 && utf8_.accept(text.substr(0, accepted));
     check(accepted != std::string_view::npos);
   }
 
@@ -95,6 +120,7 @@ class Scan {
   const CsvFile& file_;
   CsvQuotes quotes_;
   std::int64_t until_;
+  Utf8Chunks utf8_;
   std::vector<char> buffer_;
   bool ended_ = false;
   Scanned result_;
@@ -113,6 +139,7 @@ std::int64_t next_line(const CsvFile& file, std::int64_t from) {
 
 // Returns the number of lines that end before `place`.
 std::int64_t lines_before(const CsvFile& file, std::int64_t place) {
+  if (file.rows) return file.rows->line_at(file.descriptor, place) - 1;
   std::vector<char> buffer(tuning::kText.block);
   std::int64_t lines = 0;
   char last = '\n';
@@ -153,7 +180,7 @@ void pass_blocks(const CsvFile& file, CsvQuotes& quotes, std::int64_t rows, bool
 }
 
 CsvFault located(const CsvFile& file, const Fault& fault, bool one_column) {
-  CsvQuotes quotes(file.names);
+  CsvQuotes quotes(file.delimiter, file.names);
   std::vector<char> buffer(tuning::kText.block);
   while (quotes.bytes() < fault.place) {
     const std::int64_t bytes = std::min(tuning::kText.block, fault.place - quotes.bytes());
@@ -167,70 +194,121 @@ CsvFault located(const CsvFile& file, const Fault& fault, bool one_column) {
   return {row, fmt::format("a quote opens{}, and {}", elsewhere ? fmt::format(" in line {}", line) : "", fault.what)};
 }
 
-// Returns the start of the first line, from `begin` on, that is not empty.
-std::int64_t first_line(const CsvFile& file, std::int64_t begin) {
-  std::vector<char> buffer(tuning::kText.block);
-  for (std::int64_t at = begin; at < file.size; at += tuning::kText.block) {
-    const std::int64_t bytes = std::min(tuning::kText.block, file.size - at);
-    file.read(buffer.data(), bytes, at);
-    const std::string_view text(buffer.data(), static_cast<std::size_t>(bytes));
-    const std::size_t found = text.find_first_not_of("\r\n", at == 0 ? size_of_mark(text) : 0);
-    if (found != std::string_view::npos) return at + static_cast<std::int64_t>(found);
-  }
-  throw Error(Code::malformed, fmt::format("{}: has no header row; a CSV file begins with a header row", file.path));
+std::string read_text(const CsvFile& file, std::int64_t begin, std::int64_t end) {
+  std::string text(static_cast<std::size_t>(std::max<std::int64_t>(end - begin, 0)), '\0');
+  file.read(text.data(), std::ssize(text), begin);
+  return text;
 }
 
-// Excel writes "sep=," above the header row as an instruction for itself.
-std::int64_t start_of_names(const CsvFile& file) {
-  constexpr std::string_view kLines[] = {"sep=,", "\"sep=,\""};
-  const std::int64_t begin = first_line(file, 0);
-  std::array<char, 8> head{};
-  const std::int64_t bytes = std::min<std::int64_t>(std::ssize(head), file.size - begin);
-  file.read(head.data(), bytes, begin);
-  for (const std::string_view line : kLines) {
-    const std::string_view text(head.data(), static_cast<std::size_t>(bytes));
-    if (text.size() <= line.size() || !ends_line(text[line.size()]) || !ends_in(text.substr(0, line.size()), line))
-      continue;
-    return first_line(file, begin + std::ssize(line));
+// What the bytes of a text show about its encoding.
+struct Characters {
+  bool has_others = false;   // bytes that are not UTF-8
+  bool has_several = false;  // characters of UTF-8 that have several bytes
+};
+
+// Adds a text. The last bytes may be the start of a character, unless the file ends with them.
+void add_characters(std::string_view text, bool whole, Characters& found) {
+  constexpr std::size_t kLongestCharacter = 4;
+  const std::size_t end = whole ? text.size() : text.size() - std::min(text.size(), kLongestCharacter);
+  for (std::size_t at = 0; at < end;) {
+    at += detail::ascii_run(text, at);
+    if (at >= end) break;
+    const std::size_t bytes = code_point(text, at).bytes;
+    (bytes > 1 ? found.has_several : found.has_others) = true;
+    at += std::max<std::size_t>(bytes, 1);
+  }
+}
+
+// Decodes the text from here on if it is not UTF-8.
+void set_encoding(CsvFile& file, const CsvOptions& options) {
+  Encoding& encoding = file.dialect.encoding;
+  const std::string head = read_text(file, 0, std::min(kHeadBytes, file.size));
+  encoding = options.encoding.empty() ? encoding_of(head) : encoding_named(options.encoding);
+  if (encoding == Encoding::utf32) {
+    throw Error(Code::malformed,
+                fmt::format("{}: seems to be text in UTF-32; convert it, such as by iconv -f UTF-32 -t UTF-8", file.path));
+  }
+  Characters found;
+  add_characters(head, std::ssize(head) == file.size, found);
+  const bool is_single_byte = found.has_others && !found.has_several;
+  if (options.encoding.empty() && encoding == Encoding::utf8 && is_single_byte) encoding = Encoding::windows_1252;
+  if (encoding == Encoding::utf8) return;
+  file.view = std::make_shared<const DecodedText>(file.descriptor, file.path, file.size, encoding);
+  file.size = file.view->size();
+}
+
+// Returns the last bytes of the text from the start of a line on.
+std::string tail_of(const CsvFile& file) {
+  if (file.size <= kHeadBytes) return {};
+  std::string tail = read_text(file, file.size - tuning::kText.decoded, file.size);
+  const std::size_t end = tail.find('\n');
+  tail.erase(0, end == std::string::npos ? tail.size() : end + 1);
+  return tail;
+}
+
+// Returns where the last `lines` lines begin, or `begin` if there are fewer.
+std::int64_t start_of_last_lines(const CsvFile& file, std::int64_t begin, std::int64_t lines) {
+  std::int64_t at = file.size;
+  std::int64_t found = -1;  // ends of lines; the last one ends the last line
+  while (at > begin) {
+    const std::int64_t from = std::max(begin, at - tuning::kText.block);
+    const std::string text = read_text(file, from, at);
+    for (std::size_t i = text.size(); i > 0; --i) {
+      const bool is_end = text[i - 1] == '\n' || (text[i - 1] == '\r' && !(i < text.size() && text[i] == '\n'));
+      if (found < 0) found = is_end ? 0 : 1;
+      else if (is_end) ++found;
+      if (is_end && found > lines) return from + static_cast<std::int64_t>(i);
+      if (found == lines && is_end && lines == 0) return file.size;
+    }
+    at = from;
   }
   return begin;
-}
-
-// Throws if the file has an unsupported encoding. UTF-16 is decoded from here on.
-void set_encoding(CsvFile& file) {
-  std::array<char, kEncodingBytes> head{};
-  const std::int64_t bytes = read_fully_at(file.descriptor.get(), head.data(), std::ssize(head), 0, file.path);
-  const Encoding encoding = encoding_of({head.data(), static_cast<std::size_t>(bytes)});
-  if (encoding == Encoding::utf16_unmarked || encoding == Encoding::utf32) {
-    const std::string_view called = encoding == Encoding::utf32 ? "UTF-32" : head[0] == '\0' ? "UTF-16BE" : "UTF-16LE";
-    throw Error(Code::malformed,
-                fmt::format("{}: seems to be text in {}{}; convert it, such as by iconv -f {} -t UTF-8", file.path,
-                            called, encoding == Encoding::utf32 ? "" : " without a byte order mark", called));
-  }
-  if (encoding == Encoding::utf8) return;
-  file.utf16 = std::make_shared<const Utf16Text>(file.descriptor, file.path, file.size, encoding);
-  file.size = file.utf16->size();
 }
 
 }  // namespace
 
 void CsvFile::read(char* to, std::int64_t bytes, std::int64_t offset) const {
   const std::int64_t got =
-      utf16 ? utf16->read(descriptor, to, bytes, offset) : read_fully_at(descriptor.get(), to, bytes, offset, path);
+      view ? view->read(descriptor, to, bytes, offset) : read_fully_at(descriptor.get(), to, bytes, offset, path);
   if (got == bytes) return;
   throw_changed(path);
 }
 
-std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor) {
+std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor, const CsvOptions& options) {
   CsvFile file{.path = path, .descriptor = std::move(descriptor)};
   file.size = file_state(file.descriptor, path).size;
-  set_encoding(file);
-  file.names = start_of_names(file);
+  set_encoding(file, options);
+  if (options.skip_end) file.size = start_of_last_lines(file, 0, *options.skip_end);
+  const std::string head = read_text(file, 0, std::min(kHeadBytes, file.size));
+  const std::string tail = tail_of(file);
+  const Encoding encoding = file.dialect.encoding;
+  file.dialect = sniff({path, head, tail, file.size}, options);
+  file.dialect.encoding = encoding;
+  file.names = file.dialect.begin;
+  file.size = file.dialect.end;
+  if (!file.dialect.needs_regular_rows()) {
+    file.delimiter = file.dialect.rows.marks.delimiter.front();
+    return std::make_shared<const CsvFile>(std::move(file));
+  }
+  file.rows = std::make_shared<const RegularRows>(file.descriptor, path, file.view, file.dialect.rows, file.names,
+                                                  file.dialect.line, file.size);
+  file.view = file.rows;
+  file.names = 0;
+  file.size = file.rows->size();
   return std::make_shared<const CsvFile>(std::move(file));
 }
 
+bool is_single_byte(const CsvFile& file) {
+  Characters found;
+  for (std::int64_t at = 0; at < file.size && !found.has_several; at += tuning::kText.block) {
+    add_characters(read_text(file, at, std::min(at + tuning::kText.block, file.size)), false, found);
+  }
+  return !found.has_several;
+}
+
 std::shared_ptr<const CsvFile> with_descriptor(const CsvFile& file, Descriptor descriptor) {
-  return std::make_shared<const CsvFile>(CsvFile{file.path, std::move(descriptor), file.size, file.names, file.utf16});
+  return std::make_shared<const CsvFile>(CsvFile{file.path, std::move(descriptor), file.size, file.names, file.delimiter,
+                                                 file.dialect, file.view, file.rows});
 }
 
 CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads) {
@@ -253,6 +331,7 @@ CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, b
       break;
     }
     at = found[i].row_group.end;
+    rows.is_utf8 = rows.is_utf8 && found[i].is_utf8;
     if (found[i].row_group.rows > 0 || i == 0) rows.row_groups.push_back(found[i].row_group);
   }
   return rows;
@@ -260,7 +339,7 @@ CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, b
 
 std::int64_t line_of(const CsvFile& file, std::int64_t row, int column, bool one_column) {
   const std::int64_t rows_before = row + 1;  // including the header row
-  CsvQuotes quotes(file.names);
+  CsvQuotes quotes(file.delimiter, file.names);
   pass_blocks(file, quotes, rows_before, one_column);
   std::int64_t place = -1;  // of the cell
   each_byte(file, quotes.bytes(), [&](char c) {
@@ -268,7 +347,7 @@ std::int64_t line_of(const CsvFile& file, std::int64_t row, int column, bool one
     const bool is_empty_line = ends_line(c) && (!one_column || (c == '\n' && quotes.last() == '\r'));
     if (place < 0 && begun && !is_empty_line) place = quotes.bytes();
     if (place >= 0 && (column == 0 || quotes.rows(one_column) > rows_before)) return false;
-    if (place >= 0 && c == ',' && !quotes.open() && --column == 0) place = quotes.bytes() + 1;
+    if (place >= 0 && c == file.delimiter && !quotes.open() && --column == 0) place = quotes.bytes() + 1;
     return quotes.accept({&c, 1});
   });
   return lines_before(file, place < 0 ? quotes.bytes() : place) + 1;

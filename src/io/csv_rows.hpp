@@ -12,28 +12,36 @@
 #include <vector>
 
 #include "io/posix.hpp"
-#include "io/utf16.hpp"
+#include "io/csv_dialect.hpp"
 
 namespace upsweep::io {
 
 /// The maximum length of a row, including quotes and the end of its line. A longer row may be refused.
 inline constexpr std::int64_t kLongestRow = std::int64_t{2} << 20;
 
-/// A CSV file. Any number of threads may read it while it is open. Its bytes are UTF-8, even if the file is UTF-16.
+/// A CSV file. Any number of threads may read it while it is open. Its bytes are those of the file, or of a view: UTF-8,
+/// with cells that double quotes quote, and rows that are split at a character.
 struct CsvFile {
   std::string path;
   Descriptor descriptor = {};
-  std::int64_t size = 0;
-  std::int64_t names = 0;  ///< start of the header row: the first line that is neither empty nor "sep=,"
-  std::shared_ptr<const Utf16Text> utf16 = {};
+  std::int64_t size = 0;   ///< up to the end of the table
+  std::int64_t names = 0;  ///< start of the table
+  char delimiter = ',';
+  CsvDialect dialect = {};                     ///< of the file
+  std::shared_ptr<const TextView> view = {};   ///< null: the bytes are those of the file
+  std::shared_ptr<const RegularRows> rows = {};  ///< the view, if it rewrites rows
 
   /// Reads bytes. Throws upsweep::Error: unreadable; malformed if the file does not have these bytes any more.
   void read(char* to, std::int64_t bytes, std::int64_t offset) const;
 };
 
-/// Opens a file. Throws upsweep::Error: unreadable; malformed if there are only empty lines, or if the first bytes show
-/// another encoding. Only UTF-8 is supported, and UTF-16 with a byte order mark.
-std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor);
+/// Opens a file, and determines how it is written as far as `options` leave it open. Throws upsweep::Error: unreadable,
+/// and malformed as sniff() and the views do.
+std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor, const CsvOptions& options);
+
+/// Returns whether text of one byte per character is more probable than UTF-8: some bytes are not UTF-8, and no bytes are
+/// characters of UTF-8 that have several bytes. Reads all of the file.
+bool is_single_byte(const CsvFile& file);
 
 /// Returns the file with another descriptor. A file with an empty descriptor is closed.
 std::shared_ptr<const CsvFile> with_descriptor(const CsvFile& file, Descriptor descriptor);
@@ -56,6 +64,7 @@ struct CsvFault {
 struct CsvRows {
   std::vector<CsvRowGroup> row_groups;  ///< at least one; if there is a fault, only those before it
   std::optional<CsvFault> fault;
+  bool is_utf8 = true;
 };
 
 /// Finds the rows that start in [begin, until), where `begin` is the start of a row. Returns them in row groups of some

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_sample.cpp: the first rows of a CSV file, split at any delimiter, and the kinds of their cells.
+// io/csv_sample.cpp: the first rows of a CSV file, split in any dialect, and the kinds of their cells.
 #include "io/csv_sample.hpp"
 
 #include <algorithm>
@@ -17,87 +17,6 @@ namespace {
 // Reading a thousand rows takes about 0.1 ms, and is enough to determine the form of a file.
 constexpr std::size_t kMostRecords = 1000;
 constexpr std::size_t kMostCells = std::size_t{1} << 17;  // of all records: a megabyte of commas has more
-
-class Splitter {
- public:
-  Splitter(std::string_view text, char delimiter, std::int64_t line, bool whole)
-      : text_(text), delimiter_(delimiter), line_(line), whole_(whole) {}
-
-  CsvSample split() {
-    while (at_ < text_.size() && sample_.records.size() < kMostRecords && cells_ < kMostCells) {
-      if (ends_line(text_[at_])) {
-        ++empty_lines_;
-        pass_line_end();
-      } else if (!add_record()) {
-        break;
-      }
-    }
-    return std::move(sample_);
-  }
-
- private:
-  // Returns false at the end of the sample.
-  bool add_record() {
-    CsvRecord record{line_, std::ssize(sample_.records), empty_lines_, {}, {}};
-    const std::size_t begin = at_;
-    for (;;) {
-      CsvCell cell;
-      if (!take_cell(cell)) return false;
-      const bool ends = at_ == text_.size() || ends_line(text_[at_]);
-      const bool is_padding = delimiter_ == ' ' && ends && !cell.quoted && cell.text.empty() && !record.cells.empty();
-      if (!is_padding) record.cells.push_back(cell);
-      if (ends) break;
-      ++at_;
-    }
-    if (at_ == text_.size() && !whole_) return false;
-    record.text = text_.substr(begin, at_ - begin);
-    cells_ += record.cells.size();
-    sample_.records.push_back(std::move(record));
-    if (at_ < text_.size()) pass_line_end();
-    return true;
-  }
-
-  // Takes the next cell, up to the delimiter or the end of the line. Returns false if quotes are wrong, or continue
-  // past the text.
-  bool take_cell(CsvCell& cell) {
-    if (delimiter_ == ' ') at_ = std::min(text_.find_first_not_of(' ', at_), text_.size());
-    const auto ends_cell = [&](char c) { return c == delimiter_ || ends_line(c); };
-    if (at_ == text_.size() || text_[at_] != '"') {
-      const auto* const end = std::find_if(text_.begin() + std::ptrdiff_t(at_), text_.end(), ends_cell);
-      cell.text = text_.substr(at_, static_cast<std::size_t>(end - text_.begin()) - at_);
-      at_ += cell.text.size();
-      return true;
-    }
-    const std::size_t begin = ++at_;
-    for (;; ++at_) {
-      const std::size_t quote = text_.find('"', at_);
-      if (quote == std::string_view::npos) {
-        sample_.quote_fault = whole_;
-        return false;
-      }
-      line_ += count_lines(text_.substr(at_, quote - at_));
-      at_ = quote + 1;
-      if (at_ == text_.size() || text_[at_] != '"') break;
-    }
-    cell = {text_.substr(begin, at_ - 1 - begin), true};
-    sample_.quote_fault = at_ < text_.size() && !ends_cell(text_[at_]);
-    return !sample_.quote_fault;
-  }
-
-  void pass_line_end() {
-    at_ += text_.substr(at_).starts_with("\r\n") ? 2U : 1U;
-    ++line_;
-  }
-
-  std::string_view text_;
-  char delimiter_;
-  std::int64_t line_;
-  bool whole_;
-  std::size_t at_ = 0;
-  std::size_t cells_ = 0;
-  std::int64_t empty_lines_ = 0;
-  CsvSample sample_;
-};
 
 bool is_letter(char c) { return is_ascii_letter(c) || static_cast<unsigned char>(c) >= 0x80; }
 
@@ -124,8 +43,31 @@ std::int64_t count_lines(std::string_view text) {
   return lines;
 }
 
-CsvSample split_sample(std::string_view text, char delimiter, std::int64_t line, bool whole) {
-  return Splitter(text, delimiter, line, whole).split();
+CsvSample split_sample(std::string_view text, const CsvMarks& marks, std::int64_t line, bool whole) {
+  CsvSample sample;
+  std::size_t at = 0;
+  std::size_t cells = 0;
+  std::int64_t empty_lines = 0;
+  while (at < text.size() && sample.records.size() < kMostRecords && cells < kMostCells) {
+    if (ends_line(text[at])) {
+      ++empty_lines;
+      at += text.substr(at).starts_with("\r\n") ? 2U : 1U;
+      ++line;
+      continue;
+    }
+    CsvRecord record{line, std::ssize(sample.records), empty_lines, at, {}, {}};
+    const SplitRow row = split_row(text.substr(at), marks, record.cells);
+    if (row.end == RowEnd::fault || (row.end == RowEnd::open && whole)) sample.quote_fault = true;
+    if (row.end == RowEnd::fault || row.end == RowEnd::open || (row.end == RowEnd::text && !whole)) break;
+    record.text = text.substr(at, row.size);
+    line += count_lines(record.text);
+    while (!record.text.empty() && ends_line(record.text.back())) record.text.remove_suffix(1);
+    at += row.size;
+    cells += record.cells.size();
+    sample.records.push_back(std::move(record));
+    sample.end = at;
+  }
+  return sample;
 }
 
 CellLook look_of(std::string_view cell) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_sample.hpp: the first rows of a CSV file, split at any delimiter, and the kinds of their cells.
+// io/csv_sample.hpp: the first rows of a CSV file, split in any dialect, and the kinds of their cells.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/csv_quotes.hpp"
+#include "io/csv_split.hpp"
 
 namespace upsweep::io {
 
@@ -17,6 +17,7 @@ struct CsvRecord {
   std::int64_t line = 0;         ///< of the file, counted from 1
   std::int64_t row = 0;          ///< records before it
   std::int64_t empty_lines = 0;  ///< before it, in the sample
+  std::size_t begin = 0;         ///< its place in the text
   std::string_view text;         ///< without its end
   std::vector<CsvCell> cells;
 };
@@ -24,16 +25,15 @@ struct CsvRecord {
 struct CsvSample {
   std::vector<CsvRecord> records;  ///< without empty lines; only those before a fault
   bool quote_fault = false;        ///< text follows a closing quote, or the file ends within quotes
+  std::size_t end = 0;             ///< where the last record ends
 };
 
 /// Returns the number of lines that end in a text.
 std::int64_t count_lines(std::string_view text);
 
-/// Splits text that begins in line `line` of a file into records, and these into cells at `delimiter`. It returns about
-/// 1,000 records at most. `whole`: the text ends where the file ends. Otherwise a last record that does not end is
-/// omitted. Quotes are those of RFC 4180. If the delimiter is a blank, several blanks count as one, and those at the
-/// ends of a line are ignored.
-CsvSample split_sample(std::string_view text, char delimiter, std::int64_t line, bool whole);
+/// Splits text that begins in line `line` of a file into records. It returns about 1,000 records at most. `whole`: the
+/// text ends where the file ends. Otherwise a last record that does not end is omitted.
+CsvSample split_sample(std::string_view text, const CsvMarks& marks, std::int64_t line, bool whole);
 
 /// The apparent kind of a cell. Names of columns rarely look like the values below them, unless both are text.
 struct CellLook {

@@ -41,6 +41,10 @@ std::string_view describe(const Cell& cell) {
       return "is a number";
     case CellKind::date:
       return "is a date";
+    case CellKind::time:
+      return "is a time";
+    case CellKind::timestamp:
+      return "is a timestamp";
     case CellKind::boolean:
       return "is a boolean";
     case CellKind::empty:
@@ -55,13 +59,24 @@ constexpr std::size_t kShownCell = 60;  // bytes, in messages
 
 class CsvTable final : public ArrowTable {
  public:
-  CsvTable(const std::string& path, CsvCells cells, const ChooseColumn& choose, int threads)
-      : ArrowTable(path), cells_(cells) {
-    const auto file = open_csv(path_, open_again(path_, state_));
-    require_dialect(*file);
+  CsvTable(const std::string& path, const CsvOptions& options, const ChooseColumn& choose, int threads)
+      : ArrowTable(path) {
+    if (!open(options, choose, threads)) {
+      // Somewhere after the rows that were sniffed there is text that is not UTF-8.
+      CsvOptions decoded = options;
+      decoded.encoding = "windows-1252";
+      open(decoded, choose, threads);
+    }
+  }
+
+ private:
+  // Returns false if the file is not UTF-8, and nothing says that it is.
+  bool open(const CsvOptions& options, const ChooseColumn& choose, int threads) {
+    const auto file = open_csv(path_, open_again(path_, state_), options);
     const CsvNames names = read_names(*file);
     format_ = {file, static_cast<int>(names.names.size())};
     check_first_block(names.end);
+    columns_.clear();
     for (const std::string& name : names.names) columns_.push_back(arrow::field(name, arrow::null()));
     declare(columns_);
     std::vector<int> wanted(columns_.size());
@@ -70,22 +85,34 @@ class CsvTable final : public ArrowTable {
     std::erase(wanted, -1);
     const CsvRows rows = find_rows(*file, names.end, file->size, format_.has_one_column(), threads);
     if (rows.fault) refuse_rows(first_of(first_failure(names.end), rows));
+    if (!rows.is_utf8 && options.encoding.empty() && file->dialect.encoding == Encoding::utf8 && is_single_byte(*file)) {
+      return false;
+    }
     row_groups_ = rows.row_groups;
-    set_types(wanted, static_cast<bool>(choose), threads);
+    set_types(options, wanted, static_cast<bool>(choose), threads);
     starts_ = {0};
     read_to_count_ = true;
     for (const CsvRowGroup& row_group : row_groups_) add_row_group(row_group.rows);
     // A query may name more files than a process may have open.
     format_.file = with_descriptor(*file, {});
+    return true;
   }
+
+ public:
+  [[nodiscard]] std::vector<std::string> remarks() const override { return remarks_; }
 
   [[nodiscard]] RecordBatches batches(int row_group, const std::vector<int>& columns) const override {
     const std::vector<int> wanted = Selection(columns).columns;
     arrow::FieldVector fields;
-    for (const int column : wanted) fields.push_back(columns_[static_cast<std::size_t>(column)]);
+    std::vector<CellForm> forms;
+    for (const int column : wanted) {
+      fields.push_back(columns_[static_cast<std::size_t>(column)]);
+      forms.push_back(forms_[static_cast<std::size_t>(column)]);
+      forms.back().values = &format_.file->dialect.values;
+    }
     const CsvFormat format = opened();
     auto reader = std::make_shared<CsvReader>(format, row_groups_[static_cast<std::size_t>(row_group)],
-                                              start(row_group), wanted, fields);
+                                              start(row_group), wanted, fields, forms);
     return {[reader, format, path = path_, fields = columns_]() -> NextBatch {
       auto batch = reader->next();
       if (!batch.ok()) refuse(batch.status(), format, path, fields);
@@ -140,13 +167,39 @@ class CsvTable final : public ArrowTable {
     }
   }
 
-  void set_types(const std::vector<int>& wanted, bool numbers, int threads) {
-    if (cells_ == CsvCells::text) {
-      for (auto& column : columns_) column = column->WithType(arrow::utf8());
-      declare(columns_);
-      return;
+  // Returns the type that options require for a column; nothing if its cells decide.
+  [[nodiscard]] std::shared_ptr<arrow::DataType> required_type(const CsvOptions& options, int column) const {
+    std::shared_ptr<arrow::DataType> type;
+    for (const auto& [name, wanted] : options.types) {
+      if (name.empty() || name == columns_[static_cast<std::size_t>(column)]->name()) type = arrow_type_of(csv_type_named(wanted));
     }
-    const auto [shapes, has_fault] = find_shapes(format_.file, row_groups_, wanted, format_.columns, threads);
+    return type;
+  }
+
+  void require_columns(const CsvOptions& options) const {
+    for (const auto& [name, type] : options.types) {
+      const auto is_it = [&, &wanted = name](const auto& column) { return column->name() == wanted; };
+      if (name.empty() || std::any_of(columns_.begin(), columns_.end(), is_it)) continue;
+      throw Error(Code::unknown_column,
+                  fmt::format("{}: has no column '{}', which --types names; its columns are: {}", path_, printable(name),
+                              names_of_columns(fields_)));
+    }
+  }
+
+  void set_types(const CsvOptions& options, const std::vector<int>& all_wanted, bool numbers, int threads) {
+    const CsvValues& values = format_.file->dialect.values;
+    forms_.assign(columns_.size(), CellForm{&values, false, kYearMonthDay, "--types"});
+    require_columns(options);
+    std::vector<int> wanted;
+    for (const int column : all_wanted) {
+      auto& field = columns_[static_cast<std::size_t>(column)];
+      if (const auto type = required_type(options, column)) {
+        field = field->WithType(type);
+      } else {
+        wanted.push_back(column);
+      }
+    }
+    const auto [shapes, has_fault] = find_shapes(format_.file, row_groups_, wanted, format_.columns, values, threads);
     // If a row has a wrong number of cells, its cells belong to other columns. An error about their types would be
     // misleading.
     if (has_fault) refuse_rows(first_failure(row_groups_.front().begin));
@@ -154,13 +207,34 @@ class CsvTable final : public ArrowTable {
       auto& column = columns_[static_cast<std::size_t>(wanted[i])];
       column = column->WithType(numbers ? type_of_numbers(shapes[i], wanted[i])
                                         : shapes[i].type(arrow::Decimal128Type::kMaxPrecision));
+      forms_[static_cast<std::size_t>(wanted[i])] = shapes[i].form(values);
+      if (const std::string_view doubt = shapes[i].doubt(); !doubt.empty()) {
+        remarks_.push_back(fmt::format("{}: column '{}' is read as text: its {}", path_, printable(column->name()), doubt));
+      }
     }
     declare(columns_);
+    add_remarks();
     // A column with only words such as NA is text. If another file has numbers there, they are NULL, as in a single
     // file.
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       fields_[static_cast<std::size_t>(wanted[i])].is_all_null = shapes[i].has_no_value();
     }
+  }
+
+  // Describes the dialect, and counts rows that were not read as they are.
+  void add_remarks() {
+    const CsvFile& file = *format_.file;
+    if (const std::string form = describe(file.dialect); !form.empty()) remarks_.insert(remarks_.begin(), path_ + ": " + form);
+    if (!file.rows) return;
+    const IrregularRows& rows = file.rows->irregular();
+    const auto add = [&](std::int64_t count, std::string_view what) {
+      if (count == 0) return;
+      std::string lines;
+      for (const std::int64_t line : rows.lines) lines += line == 0 ? "" : fmt::format("{}{}", lines.empty() ? "" : ", ", line);
+      remarks_.push_back(fmt::format("{}: {} row{} of another length {}, the first in lines {}", path_, count, count == 1 ? "" : "s", what, lines));
+    };
+    add(rows.filled, "filled or mended");
+    add(rows.skipped, "left out");
   }
 
   // In a column that must contain numbers, cells such as NA are NULL, even if there are no other cells.
@@ -177,8 +251,9 @@ class CsvTable final : public ArrowTable {
     Code code = Code::unsupported_type;
     std::string_view advice = "upsweep computes with numbers, and dates written 2001-12-31";
     ColumnShape shape;
+    CellReader reader(format_.file->dialect.values);
     const auto fault_of = [&](std::string_view text) -> std::string {
-      const Cell cell = cell_of(text);
+      const Cell cell = reader(text);
       const std::string_view before = shape.content();
       shape.add(cell);
       const std::string shown = printable(text, kShownCell);
@@ -211,17 +286,18 @@ class CsvTable final : public ArrowTable {
     return {format_.file, format_.columns, begin, format_.file->size, 0, bytes};
   }
 
-  CsvCells cells_;
   CsvFormat format_;
   arrow::FieldVector columns_;           // with the types to read
+  std::vector<CellForm> forms_;          // of the columns
   std::vector<CsvRowGroup> row_groups_;  // of the file, in order
+  std::vector<std::string> remarks_;
 };
 
 }  // namespace
 
-std::unique_ptr<Table> open_csv_table(const std::string& path, CsvCells cells, const ChooseColumn& choose,
-                                      int threads) {
-  return std::make_unique<CsvTable>(path, cells, choose, threads);
+std::unique_ptr<Table> open_csv_table(const std::string& path, const CsvOptions& options,
+                                      const ChooseColumn& choose, int threads) {
+  return std::make_unique<CsvTable>(path, options, choose, threads);
 }
 
 }  // namespace upsweep::io

@@ -17,6 +17,7 @@
 #include "io/csv_block.hpp"
 #include "io/table.hpp"
 #include "io/tuning.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
@@ -44,7 +45,7 @@ std::uint64_t others_in(std::string_view text) {
 }
 
 // Adds a number of up to 18 digits or a date. Returns false if the text is neither.
-bool add_plain(std::string_view text, ColumnShape& shape) {
+bool add_plain(std::string_view text, char point, ColumnShape& shape) {
   if (text.size() > kMostPlain) return false;
   const char* const first = text.data();
   const auto length = static_cast<unsigned>(text.size());
@@ -65,16 +66,18 @@ bool add_plain(std::string_view text, ColumnShape& shape) {
     return true;
   }
   const unsigned decimals = length - sign - whole - 1;
-  if (!std::has_single_bit(others) || first[sign + whole] != '.' || decimals == 0) return false;
+  if (!std::has_single_bit(others) || first[sign + whole] != point || decimals == 0) return false;
   shape.add_decimal(counted, decimals);
   return true;
 }
 
-void add_cells(const CsvColumn& cells, ColumnShape& shape) {
+void add_cells(const CsvColumn& cells, const CsvValues& values, ColumnShape& shape) {
   ColumnShape found;
+  CellReader reader(values);
+  const bool is_plain = !values.nulls && values.date_format.empty();
   for (std::int64_t row = 0; row < cells.rows(); ++row) {
     const std::string_view text = cells[row].text;
-    if (!text.empty() && !add_plain(text, found)) found.add(cell_of(text));
+    if (!text.empty() && !(is_plain && add_plain(text, values.decimal, found))) found.add(reader(text));
   }
   shape.add(found);
 }
@@ -83,14 +86,15 @@ void add_cells(const CsvColumn& cells, ColumnShape& shape) {
 using FoundText = std::vector<std::atomic<bool>>;
 
 FoundShapes shapes_of(const std::shared_ptr<const CsvFile>& file, const CsvRowGroup& row_group,
-                      const std::vector<int>& columns, int all_columns, FoundText& found_text) {
+                      const std::vector<int>& columns, int all_columns, const CsvValues& values,
+                      FoundText& found_text) {
   FoundShapes found{std::vector<ColumnShape>(columns.size())};
   CsvBlocks blocks(file, all_columns, row_group.begin, row_group.end, 0, tuning::kText.block);
   for (;;) {
     std::vector<int> undecided;
     std::vector<ColumnShape*> shapes;
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (found.shapes[i].is_text()) found_text[i].store(true, std::memory_order_relaxed);
+      if (found.shapes[i].is_certain_text()) found_text[i].store(true, std::memory_order_relaxed);
       if (found_text[i].load(std::memory_order_relaxed)) continue;
       undecided.push_back(columns[i]);
       shapes.push_back(&found.shapes[i]);
@@ -100,7 +104,7 @@ FoundShapes shapes_of(const std::shared_ptr<const CsvFile>& file, const CsvRowGr
     const auto has_block = blocks.next();
     found.has_fault = !has_block.ok();
     if (!has_block.ok() || !*has_block) return found;
-    for (std::size_t i = 0; i < shapes.size(); ++i) add_cells(blocks.column(i), *shapes[i]);
+    for (std::size_t i = 0; i < shapes.size(); ++i) add_cells(blocks.column(i), values, *shapes[i]);
   }
 }
 
@@ -110,6 +114,7 @@ void ColumnShape::add(const Cell& cell) {
   const std::string_view digits = cell.number.whole;
   const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size());
   const std::size_t whole = digits.size() - zeros;
+  add_marks(cell);
   if (cell.kind == CellKind::decimal) return add_decimal(whole, cell.number.decimals.size());
   if (cell.kind != CellKind::integer) return add_kind(cell.kind);
   add_integer(whole, cell.number.negative);
@@ -120,6 +125,47 @@ void ColumnShape::add(const Cell& cell) {
   past_uint64_ = past_uint64_ || !held || value != static_cast<Int128>(static_cast<std::uint64_t>(value));
 }
 
+void ColumnShape::add_marks(const Cell& cell) {
+  switch (cell.kind) {
+    case CellKind::integer:
+    case CellKind::decimal:
+      marked_ = marked_ || !cell.is_plain;
+      doubtful_ = doubtful_ || cell.marks.doubtful;
+      percent_ = percent_ || cell.marks.percent;
+      other_ = other_ || !cell.marks.percent;
+      return add_currency(cell.marks.currency);
+    case CellKind::date:
+    case CellKind::timestamp:
+      add_order(cell.moment.orders);
+      far_ = far_ || cell.moment.year < 1678 || cell.moment.year > 2261;
+      [[fallthrough]];
+    case CellKind::time:
+      zoned_ = zoned_ || cell.moment.offset.has_value();
+      unzoned_ = unzoned_ || !cell.moment.offset.has_value();
+      digits_ = std::max(digits_, cell.moment.digits);
+      return;
+    default:
+      other_ = other_ || cell.kind == CellKind::real;
+  }
+}
+
+void ColumnShape::add_currency(std::uint8_t currency) {
+  if (currency == 0 || currency == currency_) return;
+  currency_ = currency_ == 0 ? currency : kSeveral;
+}
+
+bool ColumnShape::has_conflict() const {
+  const bool no_order = orders_ == 0;
+  const bool is_mixed = has(CellKind::timestamp) && zoned_ && unzoned_;
+  return no_order || is_mixed || currency_ == kSeveral || (percent_ && other_) || (far_ && digits_ > 6);
+}
+
+std::string_view ColumnShape::doubt() const {
+  if (!has_doubt() || has_conflict() || content().empty()) return {};
+  return doubtful_ ? "numbers such as 1,234 may have thousands or decimals; --thousands or --decimal decides"
+                   : "dates may be day/month or month/day; --date-format %d/%m/%Y or %m/%d/%Y decides";
+}
+
 void ColumnShape::add(const ColumnShape& other) {
   kinds_ |= other.kinds_;
   whole_ = std::max(whole_, other.whole_);
@@ -127,27 +173,41 @@ void ColumnShape::add(const ColumnShape& other) {
   negative_ = negative_ || other.negative_;
   past_int64_ = past_int64_ || other.past_int64_;
   past_uint64_ = past_uint64_ || other.past_uint64_;
+  marked_ = marked_ || other.marked_;
+  doubtful_ = doubtful_ || other.doubtful_;
+  percent_ = percent_ || other.percent_;
+  other_ = other_ || other.other_;
+  add_currency(other.currency_);
+  orders_ &= other.orders_;
+  zoned_ = zoned_ || other.zoned_;
+  unzoned_ = unzoned_ || other.unzoned_;
+  far_ = far_ || other.far_;
+  digits_ = std::max(digits_, other.digits_);
 }
 
 std::string_view ColumnShape::content() const {
   const bool numbers = has(CellKind::integer) || has(CellKind::decimal) || has(CellKind::real);
-  if (has(CellKind::text) ||
-      (numbers ? 1 : 0) + (has(CellKind::date) ? 1 : 0) + (has(CellKind::boolean) ? 1 : 0) != 1) {
-    return {};
-  }
-  return numbers ? "numbers" : has(CellKind::date) ? "dates" : "booleans";
+  const bool days = has(CellKind::date) || has(CellKind::timestamp);
+  const auto one_if = [](bool condition) { return condition ? 1 : 0; };
+  const int kinds = one_if(numbers) + one_if(days) + one_if(has(CellKind::time)) + one_if(has(CellKind::boolean));
+  if (has(CellKind::text) || kinds != 1) return {};
+  if (days) return has(CellKind::timestamp) ? "timestamps" : "dates";
+  return numbers ? "numbers" : has(CellKind::time) ? "times" : "booleans";
 }
 
 bool ColumnShape::is_text() const {
   constexpr unsigned kNulls =
       1U << static_cast<unsigned>(CellKind::empty) | 1U << static_cast<unsigned>(CellKind::missing);
-  return content().empty() && (kinds_ & ~kNulls) != 0;
+  return (content().empty() && (kinds_ & ~kNulls) != 0) || has_conflict() || has_doubt();
 }
 
 std::shared_ptr<arrow::DataType> ColumnShape::type(int most_digits) const {
   auto text = arrow::dictionary(arrow::int32(), arrow::utf8());
   if (is_text()) return text;
   if (has_no_value()) return has(CellKind::missing) ? text : arrow::null();
+  const auto unit = digits_ > 6 ? arrow::TimeUnit::NANO : arrow::TimeUnit::MICRO;
+  if (has(CellKind::timestamp)) return zoned_ ? arrow::timestamp(unit, "UTC") : arrow::timestamp(unit);
+  if (has(CellKind::time)) return arrow::time64(unit);
   if (has(CellKind::date)) return arrow::date32();
   if (has(CellKind::boolean)) return arrow::boolean();
   const std::size_t digits = whole_ + decimals_;
@@ -162,21 +222,45 @@ std::shared_ptr<arrow::DataType> ColumnShape::type(int most_digits) const {
   return whole_ <= kMost ? arrow::decimal128(kMost, 0) : text;
 }
 
+std::shared_ptr<arrow::DataType> arrow_type_of(CsvRequiredType type) {
+  switch (type.type) {
+    case CsvType::text:
+      return arrow::dictionary(arrow::int32(), arrow::utf8());
+    case CsvType::int64:
+      return arrow::int64();
+    case CsvType::uint64:
+      return arrow::uint64();
+    case CsvType::decimal:
+      return arrow::decimal128(arrow::Decimal128Type::kMaxPrecision, type.scale);
+    case CsvType::float64:
+      return arrow::float64();
+    case CsvType::date:
+      return arrow::date32();
+    case CsvType::time:
+      return arrow::time64(arrow::TimeUnit::MICRO);
+    case CsvType::timestamp:
+      return arrow::timestamp(arrow::TimeUnit::MICRO);
+    case CsvType::boolean:
+      return arrow::boolean();
+  }
+  detail::no_such_value();
+}
+
 FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::vector<CsvRowGroup>& row_groups,
-                        const std::vector<int>& columns, int all_columns, int threads) {
+                        const std::vector<int>& columns, int all_columns, const CsvValues& values, int threads) {
   FoundShapes all{std::vector<ColumnShape>(columns.size())};
   if (columns.empty()) return all;
   FoundText found_text(columns.size());
   std::vector<FoundShapes> found(row_groups.size());
   run_each(found.size(), threads,
-           [&](std::size_t i) { found[i] = shapes_of(file, row_groups[i], columns, all_columns, found_text); });
+           [&](std::size_t i) { found[i] = shapes_of(file, row_groups[i], columns, all_columns, values, found_text); });
   for (const FoundShapes& row_group : found) {
     for (std::size_t column = 0; column < columns.size(); ++column) all.shapes[column].add(row_group.shapes[column]);
     all.has_fault = all.has_fault || row_group.has_fault;
   }
   // Once all columns are text, row groups are not read to their ends. Whether a thread has then seen a fault depends on
   // timing. The reader finds the first fault later.
-  all.has_fault = all.has_fault && !std::ranges::all_of(all.shapes, &ColumnShape::is_text);
+  all.has_fault = all.has_fault && !std::ranges::all_of(all.shapes, &ColumnShape::is_certain_text);
   return all;
 }
 

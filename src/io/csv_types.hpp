@@ -5,6 +5,7 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,13 +28,26 @@ class ColumnShape {
     add_number(CellKind::integer, digits, 0);
   }
   void add_decimal(std::size_t whole, std::size_t decimals) { add_number(CellKind::decimal, whole, decimals); }
-  void add_date() { add_kind(CellKind::date); }
+  void add_date() {
+    add_kind(CellKind::date);
+    add_order(kYearMonthDay);
+  }
   /// Adds the cells of another shape.
   void add(const ColumnShape& other);
 
   /// Whether the column is text. Further cells do not change that.
   [[nodiscard]] bool is_text() const;
-  /// Returns "numbers", "dates" or "booleans" for a column that is not text; otherwise an empty string.
+  /// Returns why the column is text although its cells are numbers or dates, and the option that decides; otherwise an
+  /// empty text.
+  [[nodiscard]] std::string_view doubt() const;
+  /// Whether further cells cannot change that the column is text, without a doubt.
+  [[nodiscard]] bool is_certain_text() const { return is_text() && doubt().empty(); }
+  /// Returns how the cells are converted.
+  [[nodiscard]] CellForm form(const CsvValues& values) const {
+    return {&values, !marked_, static_cast<DateOrder>(std::has_single_bit(orders_) ? orders_ : kYearMonthDay), {}};
+  }
+  /// Returns "numbers", "dates", "times", "timestamps" or "booleans" for a column that is not text; otherwise an empty
+  /// string.
   [[nodiscard]] std::string_view content() const;
 
   /// Whether there are only empty cells and words such as NA.
@@ -60,7 +74,16 @@ class ColumnShape {
     whole_ = std::max(whole_, whole);
     decimals_ = std::max(decimals_, decimals);
   }
+  void add_order(std::uint8_t orders) {
+    if ((orders_ & ~orders) != 0) orders_ &= orders;
+  }
+  void add_marks(const Cell& cell);
+  void add_currency(std::uint8_t currency);
   [[nodiscard]] bool has(CellKind kind) const { return (kinds_ >> static_cast<unsigned>(kind) & 1U) != 0; }
+  [[nodiscard]] bool has_conflict() const;
+  [[nodiscard]] bool has_doubt() const { return doubtful_ || (orders_ != kAnyOrder && !std::has_single_bit(orders_)); }
+
+  static constexpr std::uint8_t kSeveral = 255;
 
   std::uint32_t kinds_ = 0;   // a bit each
   std::size_t whole_ = 0;     // the maximum number of digits before a point
@@ -68,7 +91,20 @@ class ColumnShape {
   bool negative_ = false;     // some integer is; the next two are also about integers:
   bool past_int64_ = false;
   bool past_uint64_ = false;
+  bool marked_ = false;    // some number is not written as in C++
+  bool doubtful_ = false;  // some number may have thousands or decimals
+  bool percent_ = false;
+  bool other_ = false;             // some number without a percent sign
+  std::uint8_t currency_ = 0;      // kSeveral: there are several
+  std::uint8_t orders_ = kAnyOrder;  // in which all dates exist
+  bool zoned_ = false;             // some timestamp has an offset from UTC; or not:
+  bool unzoned_ = false;
+  bool far_ = false;  // some date is outside the years of timestamps in nanoseconds
+  int digits_ = 0;    // after the second
 };
+
+/// Returns Arrow's type for a type that an option requires.
+std::shared_ptr<arrow::DataType> arrow_type_of(CsvRequiredType type);
 
 struct FoundShapes {
   std::vector<ColumnShape> shapes;
@@ -79,6 +115,6 @@ struct FoundShapes {
 /// last cell may decide the type. Reads the file on threads as run_each() does. It stops early if all of these columns
 /// are found to be text. Throws as CsvFile::read() does.
 FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::vector<CsvRowGroup>& row_groups,
-                        const std::vector<int>& columns, int all_columns, int threads);
+                        const std::vector<int>& columns, int all_columns, const CsvValues& values, int threads);
 
 }  // namespace upsweep::io

@@ -321,22 +321,22 @@ std::unique_ptr<Table> join(std::vector<JoinedFile> files, std::vector<Field> fi
   return std::make_unique<JoinedTable>(std::move(files), std::move(fields));
 }
 
-std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, CsvCells cells, int threads) {
-  return open_tables(paths, cells, {}, threads);
+std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv, int threads) {
+  return open_tables(paths, csv, {}, threads);
 }
 
-std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, CsvCells cells, const ChooseColumn& choose,
+std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv, const ChooseColumn& choose,
                                    int threads) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     for (std::string& file : matching_files(path)) files.push_back(std::move(file));
   }
   if (files.empty()) throw Error(Code::invalid_argument, "no file is given: at least one is needed");
-  if (files.size() == 1) return open_table(files.front(), cells, choose, threads);
+  if (files.size() == 1) return open_table(files.front(), csv, choose, threads);
   std::vector<JoinedFile> opened;
   JoinedFields joined;
   for (const std::string& file : files) {
-    opened.push_back({file, open_table(file, cells, choose, threads)});
+    opened.push_back({file, open_table(file, csv, choose, threads)});
     opened.back().places = joined.add(file, opened.back().table->fields());
   }
   return join(std::move(opened), joined.fields());

@@ -11,7 +11,7 @@ namespace upsweep::io {
 
 bool arrow_built() noexcept { return false; }
 
-std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells /*cells*/,
+std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, const CsvOptions& /*csv*/,
                                         const ChooseColumn& /*choose*/, int /*threads*/) {
   throw Error(
       Code::not_built,

@@ -384,7 +384,7 @@ void raise_scale(Numbers& numbers, int scale) {
   numbers.scale = scale;
 }
 
-Numbers read_numbers(std::string_view source) {
+Numbers read_numbers(std::string_view source, const CsvOptions& csv) {
   Numbers numbers;
   const Source found = source == "-" ? Source{std::string(kStandardInput), {}} : split_source(std::string(source));
   numbers.name = found.path;
@@ -396,9 +396,9 @@ Numbers read_numbers(std::string_view source) {
   } else if (once || (opened.regular && opened.format == Format::unknown && !found.column)) {
     LineReader(opened.file.get(), numbers).read();
   } else if (opened.format == Format::csv) {
-    read_cells(std::move(*open_csv_column(source)), numbers);
+    read_cells(std::move(*open_csv_column(source, csv)), numbers);
   } else {
-    read_column(*open_column(source), numbers);
+    read_column(*open_column(source, 0, Nulls::refused, csv), numbers);
   }
   return numbers;
 }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "upsweep/io.hpp"
+
 namespace upsweep::io {
 
 /// value = digits / 10^scale. "12.50" is {125, 1}, because zeros at the end of the decimals do not count.
@@ -63,7 +65,7 @@ void raise_scale(Numbers& numbers, int scale);
 /// Throws upsweep::Error: malformed (not a number, NaN), not_positive, null_value, overflow (does not fit 64 bits at
 /// the scale of all), unsupported_type. An error about a number has its index. Also throws as open_column() and
 /// open_csv_column() do.
-Numbers read_numbers(std::string_view source);
+Numbers read_numbers(std::string_view source, const CsvOptions& csv = {});
 
 /// Returns the file in FILE:COLUMN; empty if `source` is "-" or a file itself, or there is no file.
 std::string table_of(std::string_view source);

@@ -35,14 +35,14 @@ namespace {
                                            path));
 }
 
-std::unique_ptr<Table> open_regular(Opened opened, const std::string& path, CsvCells cells, const ChooseColumn& choose,
+std::unique_ptr<Table> open_regular(Opened opened, const std::string& path, const CsvOptions& csv, const ChooseColumn& choose,
                                     int threads) {
   if (file_state(opened.file, path).size == 0) {
     throw Error(Code::malformed, fmt::format("{}: is empty; it must contain at least a header", path));
   }
   if (!is_read(opened.format)) refuse_format(path, opened.format);
   if (opened.format == Format::npy) return open_npy(std::move(opened), path).table;
-  return open_arrow_table(opened.format, path, cells, choose, threads);
+  return open_arrow_table(opened.format, path, csv, choose, threads);
 }
 
 // Finds the requested column; if none is requested, the only column.
@@ -70,7 +70,7 @@ TableColumn open_npy_column(Opened opened, const Source& source) {
   return open_npy(std::move(opened), source.path);
 }
 
-TableColumn open_table_column(Opened opened, const Source& source, CsvCells cells, int threads) {
+TableColumn open_table_column(Opened opened, const Source& source, const CsvOptions& csv, int threads) {
   if (!opened.regular || opened.format == Format::npy) return open_npy_column(std::move(opened), source);
   TableColumn result{nullptr, -1, {}};
   const ChooseColumn choose = [&](const std::vector<Field>& fields) {
@@ -79,22 +79,22 @@ TableColumn open_table_column(Opened opened, const Source& source, CsvCells cell
     result.name = full_name(source.path, name);
     return result.column;
   };
-  result.table = open_regular(std::move(opened), source.path, cells, choose, threads);
+  result.table = open_regular(std::move(opened), source.path, csv, choose, threads);
   if (result.column < 0) choose(result.table->fields());
   return result;
 }
 
 /// Opens the column of a file, or of the files that match a pattern, which are read as one table.
-TableColumn open_files_column(const Source& source, int threads) {
+TableColumn open_files_column(const Source& source, const CsvOptions& csv, int threads) {
   const std::vector<std::string> files = matching_files(source.path);
   if (files.size() == 1) {
-    return open_table_column(open_file(files.front()), {files.front(), source.column}, CsvCells::typed, threads);
+    return open_table_column(open_file(files.front()), {files.front(), source.column}, csv, threads);
   }
   const ChooseColumn choose = [&](const std::vector<Field>& fields) {
     if (!source.column) return fields.size() == 1 ? 0 : -1;
     return column_like(*source.column, fields);
   };
-  std::unique_ptr<Table> table = open_tables(files, CsvCells::typed, choose, threads);
+  std::unique_ptr<Table> table = open_tables(files, csv, choose, threads);
   const int column = find_column(table->fields(), source);
   std::string name = full_name(source.path, table->fields()[static_cast<std::size_t>(column)].name);
   return {std::move(table), column, std::move(name), {}};
@@ -102,29 +102,29 @@ TableColumn open_files_column(const Source& source, int threads) {
 
 }  // namespace
 
-std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells, int threads) {
-  return open_table(path, cells, {}, threads);
+std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv, int threads) {
+  return open_table(path, csv, {}, threads);
 }
 
-std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells, const ChooseColumn& choose, int threads) {
+std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv, const ChooseColumn& choose, int threads) {
   Opened opened = open_file(path);
   if (!opened.regular) {
     throw Error(Code::unreadable, fmt::format("{}: is not a regular file, and tables are read only from regular files; "
                                               "save it to a file",
                                               path));
   }
-  return open_regular(std::move(opened), path, cells, choose, threads);
+  return open_regular(std::move(opened), path, csv, choose, threads);
 }
 
-std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads, Nulls nulls) {
+std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads, Nulls nulls, const CsvOptions& csv) {
   if (source == "-") {
     return std::make_unique<ColumnReader>(open_npy(open_standard_input(), std::string(kStandardInput)));
   }
   const Source found = split_source(std::string(source));
-  return std::make_unique<ColumnReader>(open_files_column(found, threads), Booleans::refused, nulls);
+  return std::make_unique<ColumnReader>(open_files_column(found, csv, threads), Booleans::refused, nulls);
 }
 
-OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels most) {
+OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels most, const CsvOptions& csv) {
   OpenedColumn opened;
   if (source == "-") {
     TableColumn column = open_npy(open_standard_input(), std::string(kStandardInput));
@@ -132,19 +132,19 @@ OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels
     return opened;
   }
   const Source found = split_source(std::string(source));
-  TableColumn column = open_files_column(found, threads);
+  TableColumn column = open_files_column(found, csv, threads);
   opened.lists = open_lists(column, threads, most);
   if (!opened.lists) opened.elements = std::make_unique<ColumnReader>(std::move(column), Booleans::bytes, Nulls::given);
   return opened;
 }
 
-std::optional<TableColumn> open_csv_column(std::string_view source) {
+std::optional<TableColumn> open_csv_column(std::string_view source, const CsvOptions& csv) {
   const Source found = split_source(std::string(source));
   if (!is_regular(found.path)) return std::nullopt;  // a pipe's writer may be gone when it is opened again
   Opened opened = open_file(found.path);
   if (opened.format != Format::csv) return std::nullopt;
   constexpr int kThreads = 1;  // for the pass when the file is opened, which is short compared with reading
-  return open_table_column(std::move(opened), found, CsvCells::text, kThreads);
+  return open_table_column(std::move(opened), found, as_written(csv), kThreads);
 }
 
 }  // namespace upsweep::io

@@ -38,8 +38,8 @@ using ChooseColumn = std::function<int(const std::vector<Field>& fields)>;
 
 /// Opens tables as the functions of io.hpp do. In CSV files the chosen column must have numbers, dates or booleans.
 /// Otherwise it throws an error with the first cell that has not. The other columns have no type.
-std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells, const ChooseColumn& choose, int threads);
-std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, CsvCells cells, const ChooseColumn& choose,
+std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv, const ChooseColumn& choose, int threads);
+std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv, const ChooseColumn& choose,
                                    int threads);
 
 /// Returns the number of rows for a progress report, also if it is verified only by reading, as in CSV; -1: unknown.
@@ -47,6 +47,12 @@ std::int64_t expected_rows(const Table& table);
 
 /// Opens `source`, "FILE" or "FILE:COLUMN" as for open_column(), if FILE is CSV. Its cells are then text. Otherwise
 /// returns nothing. Throws as open_table() does; unknown_column.
-std::optional<TableColumn> open_csv_column(std::string_view source);
+std::optional<TableColumn> open_csv_column(std::string_view source, const CsvOptions& csv);
+
+/// Returns the options with which all cells are text, as they are written: 007 stays 007.
+inline CsvOptions as_written(CsvOptions csv = {}) {
+  csv.types = {{"", "string"}};
+  return csv;
+}
 
 }  // namespace upsweep::io

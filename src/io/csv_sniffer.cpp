@@ -1,0 +1,762 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/csv_sniffer.cpp: determines how a CSV file is written, from its first rows.
+//
+// Each delimiter, with each way to quote, splits the first 1,000 rows. A way fits if all rows between the first row of
+// the table and its last one have the same number of cells. Of those that fit, the way is taken whose cells contain the
+// fewest other delimiters. What remains is decided within this table: header rows, and the form of numbers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/decimal.hpp"
+#include "core/utf8.hpp"
+#include "io/csv_dialect.hpp"
+#include "io/csv_numbers.hpp"
+#include "io/csv_sample.hpp"
+#include "io/format.hpp"
+#include "io/number_lines.hpp"
+#include "io/source.hpp"
+#include "upsweep/detail/row_place.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+using Kind = CellLook::Kind;
+using Records = std::vector<CsvRecord>;
+
+constexpr std::size_t kMostTitles = 30;  // lines above a table, or below it
+
+struct Delimiter {
+  std::string_view text;
+  std::string_view called;
+  bool is_common;  // in text: it separates columns only where all cells are numbers or quoted
+};
+constexpr Delimiter kDelimiters[] = {{", ", "commas with blanks", false},
+                                     {"; ", "semicolons with blanks", false},
+                                     {",", "commas", false},
+                                     {";", "semicolons", false},
+                                     {"\t", "tabs", false},
+                                     {"|", "vertical bars", false},
+                                     {"~", "tildes", false},
+                                     {":", "colons", true},
+                                     {" ", "blanks", true}};
+
+// How files begin that are not tables of text, in lower case.
+struct Beginning {
+  std::string_view bytes;
+  std::string_view called;
+};
+constexpr Beginning kOthers[] = {
+    {"%pdf-", "a PDF document"},
+    {"sqlite format 3", "an SQLite database"},
+    {"\x89png", "an image"},
+    {"\x89hdf", "HDF5"},
+    {"obj\x01", "Avro"},
+    {"\x7f"
+     "elf",
+     "a program"},
+    {"{\\rtf", "an RTF document"},
+    {"<!doctype", "an HTML page"},
+    {"<html", "an HTML page"},
+    {"<?xml", "XML"},
+    {"version https://git-lfs.github.com/", "a Git LFS pointer"},
+};
+
+// Whether the text begins with a JSON array or object. "[id],[name]" are names.
+bool is_json(std::string_view text) {
+  const std::size_t next = text.find_first_not_of(" \t\r\n", 1);
+  if (next == std::string_view::npos) return false;
+  if (text.front() == '{') return text[next] == '"' || text[next] == '}';
+  if (text.front() != '[') return false;
+  const std::string_view line = trimmed(text.substr(0, text.find_first_of("\r\n")));
+  const bool is_list = is_digit(text[next]) && line.find(']') == line.size() - 1;
+  return is_list || text[next] == '{' || text[next] == '[' || text[next] == '"';
+}
+
+void require_text(const std::string& path, std::string_view head) {
+  const std::string_view text = head.substr(std::min(head.find_first_not_of(" \t"), head.size()));
+  std::string_view called = text.empty() || !is_json(text) ? "" : "JSON";
+  for (const Beginning& other : kOthers) {
+    if (ends_in(text.substr(0, other.bytes.size()), other.bytes)) called = other.called;
+  }
+  if (!called.empty()) {
+    throw Error(Code::malformed, fmt::format("{}: is {}, not CSV; save its table as CSV", path, called));
+  }
+  const std::size_t zero = head.find('\0');
+  if (zero == std::string_view::npos) return;
+  throw Error(Code::malformed,
+              fmt::format("{}: line {} has a NUL byte, which text does not have; save the table as CSV", path,
+                          1 + count_lines(head.substr(0, zero))));
+}
+
+// Whether a character separates cells more often than it occurs in names. Control characters exist for this purpose.
+bool may_separate(std::uint32_t c) {
+  constexpr std::uint32_t kCharacters[] = {'^',  '!',  '*',  '=',    '#',    '$',    '%',    '&',    0xA6,
+                                           0xA7, 0xAC, 0xB6, 0x2016, 0x2022, 0x3001, 0xFF0C, 0xFF1B, 0xFF5C};
+  const bool is_line_of_a_box = c >= 0x2500 && c < 0x2580;
+  return c < ' ' || is_line_of_a_box ||
+         std::find(std::begin(kCharacters), std::end(kCharacters), c) != std::end(kCharacters);
+}
+
+std::vector<std::string_view> split_at(std::string_view text, std::string_view delimiter) {
+  std::vector<std::string_view> cells;
+  for (;;) {
+    const std::size_t end = text.find(delimiter);
+    cells.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return cells;
+    text.remove_prefix(end + delimiter.size());
+  }
+}
+
+std::string count_cells(const CsvRecord& record) {
+  const std::size_t count = record.cells.size();
+  return fmt::format("{} cell{}", count, count == 1 ? "" : "s");
+}
+
+std::string quoted(std::string_view text) { return fmt::format("'{}'", printable(text, 60)); }
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t") == std::string_view::npos; }
+
+std::size_t count_filled(const CsvRecord& record) {
+  return static_cast<std::size_t>(std::count_if(record.cells.begin(), record.cells.end(),
+                                                [](const CsvCell& cell) { return !is_blank(cell.text); }));
+}
+
+bool has_numbers(const CsvRecord& record) {
+  return std::any_of(record.cells.begin(), record.cells.end(),
+                     [](const CsvCell& cell) { return look_of(cell.text).is_typed(); });
+}
+
+// Whether a record has text above values of another kind, in at least one column, and no such value itself.
+bool is_header(const Records& records, std::size_t place) {
+  const CsvRecord& record = records[place];
+  if (has_numbers(record)) return false;
+  for (std::size_t column = 0; column < record.cells.size(); ++column) {
+    if (look_of(record.cells[column].text).kind != Kind::text) continue;
+    if (look_of_column(records, place + 1, column).is_typed()) return true;
+  }
+  return false;
+}
+
+
+// Whether the text of a cell contains a character that separates the cells of other files.
+bool has_other_delimiter(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ';' || text[i] == '\t' || text[i] == '|' || text[i] == '~') return true;
+    // In prose a blank follows a comma; in numbers digits surround it.
+    const bool is_written = text[i] == ',' && i + 1 < text.size() && text[i + 1] != ' ';
+    const bool in_number = is_written && i > 0 && is_digit(text[i - 1]) && is_digit(text[i + 1]);
+    if (is_written && !in_number) return true;
+  }
+  return false;
+}
+
+bool is_in_apostrophes(std::string_view text) {
+  return text.size() > 1 && text.starts_with('\'') && text.ends_with('\'');
+}
+
+// A way to split the text, and the table that it finds.
+struct Candidate {
+  const Delimiter* delimiter;
+  CsvMarks marks;
+  CsvSample sample;
+  std::size_t width = 0;         // cells of most rows
+  std::size_t first = 0;         // the table's records are [first, last)
+  std::size_t last = 0;
+  std::size_t misfit = 0;        // the first record of the table with another number of cells; `last` if all fit
+  bool has_blank_rows = false;
+  bool has_comments = false;
+  bool has_end_marks = false;
+  double clean = 0;              // the part of cells that contain no other delimiter
+
+  [[nodiscard]] const Records& records() const { return sample.records; }
+  [[nodiscard]] bool fits() const { return width > 0 && misfit == last && !sample.quote_fault; }
+};
+
+class Sniffer {
+ public:
+  Sniffer(const CsvSniffed& text, const CsvOptions& options) : text_(text), options_(options) {
+    whole_ = std::ssize(text.head) == text.size;
+  }
+
+  CsvDialect run() {
+    require_text(text_.path, text_.head);
+    pass_lines();
+    std::vector<Candidate> candidates = all_candidates();
+    const Candidate& chosen = choose(candidates);
+    return dialect_of(chosen);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw Error(Code::malformed, fmt::format("{}: {}", text_.path, what));
+  }
+  [[noreturn]] void refuse(const std::string& what, const CsvRecord& record, std::int64_t row) const {
+    throw RowError(Code::malformed, fmt::format("{}: {}", text_.path, what), {text_.path, row, record.line});
+  }
+
+  [[nodiscard]] std::string_view rest() const { return text_.head.substr(begin_); }
+
+  void pass_line() {
+    const std::size_t end = rest().find_first_of("\r\n");
+    begin_ += end == std::string_view::npos ? rest().size() : end + (rest().substr(end).starts_with("\r\n") ? 2U : 1U);
+    ++line_;
+  }
+
+  // Passes the byte order mark, the lines that an option skips, and the line "sep=;", which Excel writes as an
+  // instruction for itself.
+  void pass_lines() {
+    begin_ = size_of_mark(text_.head);
+    for (std::int64_t i = 0; i < options_.skip.value_or(0) && !rest().empty(); ++i) pass_line();
+    while (!rest().empty() && ends_line(rest().front())) pass_line();
+    std::string_view first = rest().substr(0, rest().find_first_of("\r\n"));
+    if (first.size() > 1 && first.starts_with('"') && first.ends_with('"')) first = first.substr(1, first.size() - 2);
+    constexpr std::string_view kSeparator = "sep=";
+    if (first.size() == kSeparator.size() + 1 && ends_in(first.substr(0, kSeparator.size()), kSeparator) &&
+        first.size() < rest().size()) {
+      separator_ = first.back();
+      pass_line();
+      while (!rest().empty() && ends_line(rest().front())) pass_line();
+    }
+    if (rest().empty()) refuse("has no rows; a CSV file begins with a header row");
+  }
+
+  [[nodiscard]] std::vector<Delimiter> delimiters() const {
+    const std::string_view given = !options_.delimiter.empty() ? std::string_view(options_.delimiter)
+                                   : separator_ != '\0'      ? std::string_view(&separator_, 1)
+                                                             : std::string_view();
+    if (!given.empty()) return {{given, "", false}};
+    return {std::begin(kDelimiters), std::end(kDelimiters)};
+  }
+
+  // The ways to quote, from the usual to the unusual one.
+  [[nodiscard]] std::vector<CsvMarks> quotings() const {
+    CsvMarks marks;
+    if (options_.quote) marks.quote = options_.quote->empty() ? '\0' : options_.quote->front();
+    if (options_.escape && !options_.escape->empty() && options_.escape->front() != marks.quote) {
+      marks.escape = options_.escape->front();
+    }
+    std::vector<CsvMarks> all{marks};
+    if (!options_.escape && text_.head.find(std::string{'\\', marks.quote}) != std::string_view::npos) {
+      all.push_back(marks);
+      all.back().escape = '\\';
+    }
+    if (!options_.quote && text_.head.find('\'') != std::string_view::npos) {
+      all.push_back(marks);
+      all.back().quote = '\'';
+    }
+    for (std::size_t i = 0, usual = all.size(); i < usual; ++i) {
+      if (all[i].escape != 0) continue;
+      all.push_back(all[i]);
+      all.back().rule = QuoteRule::bare;
+    }
+    return all;
+  }
+
+  std::vector<Candidate> all_candidates() {
+    std::vector<Candidate> all;
+    const std::vector<CsvMarks> ways = quotings();
+    delimiters_ = delimiters();
+    for (const Delimiter& delimiter : delimiters_) {
+      for (CsvMarks marks : ways) {
+        marks.delimiter = delimiter.text;
+        Candidate candidate{&delimiter, marks, split_sample(rest(), marks, line_, whole_)};
+        find_table(candidate);
+        all.push_back(std::move(candidate));
+      }
+    }
+    return all;
+  }
+
+  [[nodiscard]] bool is_comment(const CsvRecord& record) const {
+    if (options_.comment) return !options_.comment->empty() && record.text.starts_with(*options_.comment);
+    return record.text.starts_with('#');
+  }
+
+  // Finds the rows that have the most frequent number of cells, without the lines above and below.
+  void find_table(Candidate& c) const {
+    const Records& records = c.records();
+    if (records.empty()) return;
+    std::map<std::size_t, std::size_t> cells;  // by the number of cells of a row
+    for (const CsvRecord& record : records) {
+      if (is_comment(record) || is_blank(record.text)) continue;
+      cells[record.cells.size()] += record.cells.size();
+    }
+    if (cells.empty()) return;
+    c.width = std::max_element(cells.begin(), cells.end(), [](const auto& a, const auto& b) {
+                return a.second < b.second;
+              })->first;
+    const auto fits = [&](const CsvRecord& record) { return record.cells.size() == c.width; };
+    c.first = static_cast<std::size_t>(std::find_if(records.begin(), records.end(), [&](const CsvRecord& record) {
+                                         return fits(record) && !(is_comment(record) && c.width == 1);
+                                       }) - records.begin());
+    c.last = records.size();
+    find_end_marks(c);
+    pass_padded_titles(c);
+    if (c.first > 0 && !may_be_titles(c)) c.first = 0;
+    find_last(c);
+    c.misfit = c.first;
+    std::size_t dirty = 0;
+    std::size_t filled = 0;
+    for (std::size_t i = c.first; i < c.last; ++i) {
+      const CsvRecord& record = records[i];
+      const bool is_short = c.has_end_marks && record.cells.size() + 1 == c.width;
+      if (!fits(record) && !(is_short && i == c.first)) {
+        if (is_blank(record.text)) c.has_blank_rows = true;
+        else if (is_comment(record)) c.has_comments = true;
+        else break;
+      }
+      for (const CsvCell& cell : record.cells) {
+        if (cell.text.empty()) continue;
+        ++filled;
+        dirty += !cell.quoted && has_other_delimiter(cell.text) ? 1 : 0;
+      }
+      c.misfit = i + 1;
+    }
+    c.clean = filled == 0 ? 1 : 1 - static_cast<double>(dirty) / static_cast<double>(filled);
+    if (c.has_end_marks && c.fits()) --c.width;
+  }
+
+  // A delimiter ends every row except the header row: the header row has one cell less, and the last cells are empty.
+  static void find_end_marks(Candidate& c) {
+    const Records& records = c.records();
+    if (c.first != 1 || records[0].cells.size() + 1 != c.width || records.size() < 2) return;
+    c.has_end_marks = std::all_of(records.begin() + 1, records.end(), [&](const CsvRecord& record) {
+      return record.cells.size() == c.width && record.cells.back().text.empty() && !record.cells.back().quoted;
+    });
+    if (c.has_end_marks) c.first = 0;
+  }
+
+  // Passes rows above the header row that have one filled cell, or none, as spreadsheets write titles.
+  static void pass_padded_titles(Candidate& c) {
+    const Records& records = c.records();
+    if (c.width < 2 || c.first >= records.size()) return;
+    const auto is_title = [](const CsvRecord& record) { return count_filled(record) < 2; };
+    const auto begin = records.begin() + static_cast<std::ptrdiff_t>(c.first);
+    const auto table = std::find_if_not(begin, records.end(), is_title);
+    if (table == records.end() || table == begin || table - begin > static_cast<std::ptrdiff_t>(kMostTitles)) return;
+    const auto is_empty = [](const CsvRecord& record) { return count_filled(record) == 0; };
+    const auto place = static_cast<std::size_t>(table - records.begin());
+    const bool parted = std::any_of(begin, table, is_empty);
+    const bool is_plain = c.width > 2 && are_names(*table) && !is_blank(begin->cells[0].text);
+    if (parted || is_header(records, place) || is_plain) c.first = place;
+  }
+
+  // Whether at least three cells are filled, with text only, and no two are equal.
+  static bool are_names(const CsvRecord& record) {
+    std::set<std::string_view> names;
+    for (const CsvCell& cell : record.cells) {
+      if (!is_blank(cell.text) && !names.insert(cell.text).second) return false;
+    }
+    return names.size() > 2 && !has_numbers(record);
+  }
+
+  // Whether the lines above the table are titles or comments.
+  [[nodiscard]] bool may_be_titles(const Candidate& c) const {
+    const Records& records = c.records();
+    if (c.first > kMostTitles || c.first >= records.size()) return false;
+    const auto begin = records.begin();
+    const auto end = begin + static_cast<std::ptrdiff_t>(c.first);
+    if (std::all_of(begin, end, [&](const CsvRecord& record) { return is_comment(record); })) return true;
+    if (c.width < 2) return false;
+    const bool are_shorter =
+        std::all_of(begin, end, [&](const CsvRecord& record) { return record.cells.size() < c.width || count_filled(record) < 2; });
+    const bool parted = records[c.first].empty_lines > records[c.first - 1].empty_lines;
+    return are_shorter && (parted || is_header(records, c.first));
+  }
+
+  // Leaves out the lines below the table: other numbers of cells, after an empty line or with a single filled cell.
+  void find_last(Candidate& c) const {
+    const Records& records = c.records();
+    if (c.width < 2 || !whole_) return;
+    std::size_t last = c.last;
+    while (last > c.first + 1 && records[last - 1].cells.size() != c.width) --last;
+    if (last == c.last || c.last - last > kMostTitles || last < c.first + 2) return;
+    const bool parted = records[last].empty_lines > records[last - 1].empty_lines;
+    const bool ends = !text_.head.empty() && ends_line(text_.head.back());
+    const auto is_note = [&](const CsvRecord& record) {
+      return count_filled(record) < 2 && record.cells.size() < c.width && look_of(record.cells[0].text).kind == Kind::text;
+    };
+    const bool are_notes =
+        std::all_of(records.begin() + static_cast<std::ptrdiff_t>(last), records.begin() + static_cast<std::ptrdiff_t>(c.last), is_note);
+    const bool is_unlike = look_of_column(records, c.first + 1, 0).kind != Kind::text || ends;
+    if (parted || (are_notes && is_unlike)) c.last = last;
+  }
+
+  // Whether a delimiter that is common in text separates the cells of this one.
+  static bool separates(const Candidate& c) {
+    if (!c.delimiter->is_common) return true;
+    if (c.last < c.first + 2) return false;
+    for (std::size_t i = c.first + 1; i < c.last; ++i) {
+      for (const CsvCell& cell : c.records()[i].cells) {
+        if (!cell.quoted && look_of(cell.text).kind == Kind::text) return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether the cells of some column are in apostrophes, which no other way to quote removes.
+  static bool has_apostrophes(const Candidate& c) {
+    const Records& records = c.records();
+    for (std::size_t column = 0; column < c.width; ++column) {
+      bool any = false;
+      bool all = true;
+      for (std::size_t i = c.first + 1; i < c.last && all; ++i) {
+        if (column >= records[i].cells.size() || is_blank(records[i].cells[column].text)) continue;
+        all = !records[i].cells[column].quoted && is_in_apostrophes(records[i].cells[column].text);
+        any = true;
+      }
+      if (any && all) return true;
+    }
+    return false;
+  }
+
+  const Candidate& choose(const std::vector<Candidate>& candidates) const {
+    const auto is_better = [](const Candidate& a, const Candidate& b) { return a.clean > b.clean + kTie; };
+    const Candidate* best = nullptr;
+    for (const Candidate& c : candidates) {
+      if (!c.fits() || c.width < 2 || !separates(c) || is_worse_quoting(candidates, c)) continue;
+      if (best == nullptr || is_better(c, *best)) best = &c;
+    }
+    if (best != nullptr) {
+      require_single(candidates, *best);
+      return *best;
+    }
+    const Candidate& usual = usual_of(candidates);
+    if (options_.ragged != Ragged::refuse) return widest(candidates);
+    for (const Candidate& c : candidates) {
+      if (c.fits() && c.width == 1 && !is_worse_quoting(candidates, c) && !has_more_cells(candidates, c)) {
+        if (options_.delimiter.empty()) require_no_rare_delimiter(c);
+        return c;
+      }
+    }
+    refuse_misfit(widest(candidates).width > 1 ? widest(candidates) : usual);
+  }
+
+  // Whether a more usual way to quote fits as well, or apostrophes quote cells.
+  static bool is_worse_quoting(const std::vector<Candidate>& candidates, const Candidate& c) {
+    for (const Candidate& other : candidates) {
+      if (&other == &c) return false;  // the others are less usual
+      if (other.delimiter != c.delimiter || !other.fits() || other.width != c.width) continue;
+      if (c.marks.quote == '\'' && other.marks.quote != '\'' && has_apostrophes(other)) continue;
+      return true;
+    }
+    return false;
+  }
+
+  // Refuses a text that two delimiters split equally well.
+  void require_single(const std::vector<Candidate>& candidates, const Candidate& best) const {
+    for (const Candidate& c : candidates) {
+      if (c.delimiter == best.delimiter || !c.fits() || c.width < 2 || !separates(c)) continue;
+      if (c.delimiter->text.front() == best.delimiter->text.front() || std::abs(c.clean - best.clean) > kTie) continue;
+      if (best.delimiter->is_common != c.delimiter->is_common) continue;
+      refuse(fmt::format("{} and {} split its rows equally well; choose with --delimiter '{}' or --delimiter '{}'",
+                         best.delimiter->called, c.delimiter->called, printable(best.delimiter->text, 20), printable(c.delimiter->text, 20)));
+    }
+  }
+
+  // Whether most rows have several cells with another delimiter, so that this single column is improbable.
+  static bool has_more_cells(const std::vector<Candidate>& candidates, const Candidate& c) {
+    return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
+      if (other.delimiter->is_common || other.width < 2 || other.records().size() < 2) return false;
+      const auto has_several = [](const CsvRecord& record) { return record.cells.size() > 1; };
+      const auto several = std::count_if(other.records().begin() + 1, other.records().end(), has_several);
+      const bool is_named = has_several(other.records().front()) && !c.records().front().cells.front().quoted;
+      return is_named && 2 * several >= std::ssize(other.records()) - 1;
+    });
+  }
+
+  // The commas, with the usual quotes.
+  [[nodiscard]] static const Candidate& usual_of(const std::vector<Candidate>& candidates) {
+    for (const Candidate& c : candidates) {
+      if (c.delimiter->text == ",") return c;
+    }
+    return candidates.front();
+  }
+
+  // The way that splits most rows into equal numbers of cells.
+  [[nodiscard]] static const Candidate& widest(const std::vector<Candidate>& candidates) {
+    const auto fitting = [](const Candidate& c) {
+      const auto fits = [&](const CsvRecord& record) { return record.cells.size() == c.width; };
+      const auto rows = static_cast<double>(std::count_if(c.records().begin(), c.records().end(), fits));
+      const bool is_plausible = c.width > 1 && !c.delimiter->is_common;
+      return is_plausible ? rows * c.clean * (c.sample.quote_fault ? 0.5 : 1) * (c.marks.are_plain() ? 1 : 0.99) : 0;
+    };
+    const Candidate* best = &usual_of(candidates);
+    for (const Candidate& c : candidates) {
+      if (fitting(c) > fitting(*best) * 1.05) best = &c;
+    }
+    return *best;
+  }
+
+  [[noreturn]] void refuse_misfit(const Candidate& c) const {
+    const Records& records = c.records();
+    const std::string with = c.marks.delimiter == "," ? "" : fmt::format(", if {} separate columns", c.delimiter->called);
+    if (c.misfit >= records.size() || (c.sample.quote_fault && c.misfit == c.last)) {
+      const std::int64_t line = records.empty() ? line_ : records.back().line + 1;
+      throw RowError(Code::malformed,
+                     fmt::format("{}: line {} has a quote out of order: text follows a closing quote, or no quote closes a "
+                                 "cell; correct the row, or read it with --ragged fill or --ragged skip, or name other "
+                                 "quotes with --quote",
+                                 text_.path, line),
+                     {text_.path, std::ssize(records) - 1, line});
+    }
+    const CsvRecord& record = records[c.misfit];
+    const CsvRecord& first = records[c.first];
+    const std::int64_t row = record.row - static_cast<std::int64_t>(c.first) - 1;
+    if (c.misfit == c.first) {
+      refuse(fmt::format("line {} has {}, and most rows have {}{}; if it is a title, skip it with --skip, otherwise correct "
+                         "the row",
+                         record.line, count_cells(record), c.width, with),
+             record, row);
+    }
+    refuse(fmt::format("line {} has {}, and line {} has {}{}; {}", record.line, count_cells(record), first.line,
+                       first.cells.size(), with, why_ragged(c, record)),
+           record, row);
+  }
+
+  // Returns the probable reason for a row's number of cells, and the remedy.
+  static std::string why_ragged(const Candidate& c, const CsvRecord& record) {
+    const auto any = [&](auto is_it) {
+      return std::any_of(record.cells.begin(), record.cells.end(),
+                         [&](const CsvCell& cell) { return !cell.quoted && is_it(cell.text); });
+    };
+    if (record.text.starts_with('#')) return "if it is a comment, add --comment '#'";
+    if (any([](std::string_view cell) { return cell.find('"') != std::string_view::npos; })) {
+      return "a quote inside a cell does not quote: write the whole cell in quotes, and double the quotes within it";
+    }
+    if (any([](std::string_view cell) { return cell.ends_with('\\'); })) return "if a backslash precedes such characters, add --escape '\\'";
+    if (record.cells.size() > c.width && record.cells.back().text.empty()) {
+      return fmt::format("it ends with a delimiter: remove that, or read it with --ragged fill");
+    }
+    return "correct the row, or read it with --ragged fill or --ragged skip";
+  }
+
+  // Refuses a character that is between names and occurs equally often in each of the other rows.
+  void require_no_rare_delimiter(const Candidate& c) const {
+    const Records& records = c.records();
+    if (records.size() < 2 || records.front().cells.front().quoted) return;
+    const std::string_view names = records.front().text;
+    for (std::size_t at = 0; at < names.size();) {
+      const CodePoint point = code_point(names, at);
+      if (point.bytes == 0) return;
+      const std::string_view delimiter = names.substr(at, point.bytes);
+      at += point.bytes;
+      if (!may_separate(point.value)) continue;
+      const std::vector<std::string_view> cells = split_at(names, delimiter);
+      const bool splits_alike = std::none_of(cells.begin(), cells.end(), is_blank) &&
+                                std::all_of(records.begin(), records.end(), [&](const CsvRecord& record) {
+                                  return split_at(record.text, delimiter).size() == cells.size();
+                                });
+      if (!splits_alike) continue;
+      refuse(fmt::format("{} seems to separate its columns; read it with --delimiter {}, or, if it is one column, with "
+                         "--delimiter ,",
+                         quoted(delimiter), quoted(delimiter)));
+    }
+  }
+
+  CsvDialect dialect_of(const Candidate& c) {
+    table_.assign(c.records().begin() + static_cast<std::ptrdiff_t>(c.first),
+                  c.records().begin() + static_cast<std::ptrdiff_t>(std::max(c.first, c.last)));
+    std::erase_if(table_, [&](const CsvRecord& record) {
+      return (c.has_blank_rows && is_blank(record.text)) || (c.has_comments && is_comment(record));
+    });
+    width_ = c.width;
+    CsvDialect dialect;
+    RowForm& rows = dialect.rows;
+    rows.marks = c.marks;
+    rows.comment = options_.comment.value_or(c.has_comments ? "#" : "");
+    rows.has_blank_rows = c.has_blank_rows;
+    rows.has_end_marks = c.has_end_marks;
+    rows.ragged = options_.ragged;
+    rows.columns = width_;
+    dialect.begin = static_cast<std::int64_t>(begin_ + (table_.empty() ? 0 : table_.front().begin));
+    dialect.line = table_.empty() ? line_ : table_.front().line;
+    dialect.end = text_.size;
+    set_end(c, dialect);
+    dialect.header = options_.header ? *options_.header : header_of_table();
+    set_values(dialect);
+    return dialect;
+  }
+
+  void set_end(const Candidate& c, CsvDialect& dialect) const {
+    if (c.last < c.records().size()) {
+      const CsvRecord& after = c.records()[c.last];
+      dialect.end = static_cast<std::int64_t>(begin_ + after.begin);
+      dialect.lines_after = std::ssize(c.records()) - static_cast<std::int64_t>(c.last);
+      return;
+    }
+    if (whole_ || text_.tail.empty() || c.width < 2) return;
+    const CsvSample tail = split_sample(text_.tail, c.marks, 1, true);
+    const Records& records = tail.records;
+    std::size_t last = records.size();
+    while (last > 0 && records[last - 1].cells.size() != c.width) --last;
+    const auto fits = [&](const CsvRecord& record) { return record.cells.size() == c.width; };
+    const bool others_fit = std::all_of(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(last), fits);
+    if (last == records.size() || last < 2 || !others_fit || tail.quote_fault || records.size() - last > kMostTitles) return;
+    if (records[last].empty_lines == records[last - 1].empty_lines) return;
+    dialect.end = text_.size - std::ssize(text_.tail) + static_cast<std::int64_t>(records[last].begin);
+    dialect.lines_after = std::ssize(records) - static_cast<std::int64_t>(last);
+  }
+
+  [[nodiscard]] const Records& records() const { return table_; }
+  [[nodiscard]] const CsvRecord& first() const { return table_.front(); }
+  [[nodiscard]] std::size_t width() const { return width_; }
+
+  // Returns the rows that contain names.
+  [[nodiscard]] std::vector<std::int64_t> header_of_table() const {
+    if (table_.empty()) return {};
+    if (!has_header()) return {};
+    std::vector<std::int64_t> rows{1};
+    constexpr std::size_t kMostHeaders = 3;  // besides the first
+    std::size_t found = 0;
+    for (std::size_t more = 1; width() > 1 && more <= kMostHeaders && more + 1 < records().size(); ++more) {
+      if (are_headers(more)) found = more;
+    }
+    for (std::size_t more = 1; more <= found; ++more) rows.push_back(static_cast<std::int64_t>(more) + 1);
+    return rows;
+  }
+
+  // The names must differ from the values below them, in at least one column that is not text.
+  [[nodiscard]] bool has_header() const {
+    if (records().size() == 1 && !whole_) return true;
+    std::vector<std::size_t> alike;  // columns
+    for (std::size_t column = 0; column < std::min(width(), first().cells.size()); ++column) {
+      const CsvCell& name = first().cells[column];
+      const CellLook look = look_of(name.text);
+      if (look.kind == Kind::empty) continue;
+      const CellLook below = records().size() > 1 ? look_of_column(records(), 1, column) : look;
+      if (!below.is_typed()) {
+        if (records().size() == 1) return true;
+        continue;
+      }
+      if (below != look || (is_needlessly_quoted(name) && !is_quoted_below(column))) return true;
+      alike.push_back(column);
+    }
+    return alike.empty() || may_be_names(alike);
+  }
+
+  static bool is_needlessly_quoted(const CsvCell& cell) {
+    return cell.quoted && cell.text.find_first_of(",\"\r\n") == std::string_view::npos;
+  }
+
+  [[nodiscard]] bool is_quoted_below(std::size_t column) const {
+    return std::any_of(records().begin() + 1, records().end(),
+                       [&](const CsvRecord& record) { return record.cells[column].quoted; });
+  }
+
+  [[nodiscard]] static std::optional<int> small_integer(const CsvRecord& record, std::size_t column) {
+    const std::string_view text = record.cells[column].text;
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  }
+
+  static bool is_year(std::optional<int> value) { return value && *value >= 1900 && *value <= 2100; }
+
+  // Whether there are three numbers or more, each one more than the number before.
+  [[nodiscard]] bool counts(const CsvRecord& record, const std::vector<std::size_t>& columns) const {
+    for (std::size_t i = 1; i < columns.size(); ++i) {
+      const std::optional<int> before = small_integer(record, columns[i - 1]);
+      const std::optional<int> value = small_integer(record, columns[i]);
+      if (!before || !value || *value - 1 != *before) return false;
+    }
+    return columns.size() > 2;
+  }
+
+  // Whether numbers may be names. They may be years, above values that are not all years, or 0, 1, 2, as columns
+  // without names are numbered. They may be any numbers if the first column has no name but a value in every row, like
+  // row numbers.
+  [[nodiscard]] bool may_be_names(const std::vector<std::size_t>& columns) const {
+    if (width() == 1 || records().size() == 1) return false;
+    const auto begins_empty = [](const CsvRecord& record) { return is_blank(record.cells.front().text); };
+    if (begins_empty(first())) return std::none_of(records().begin() + 1, records().end(), begins_empty);
+    const auto are_years = [&](const CsvRecord& record) {
+      return std::all_of(columns.begin(), columns.end(),
+                         [&](std::size_t column) { return is_year(small_integer(record, column)); });
+    };
+    if (are_years(first())) return !std::all_of(records().begin() + 1, records().end(), are_years);
+    return counts(first(), columns) && !counts(records()[1], columns);
+  }
+
+  [[nodiscard]] bool are_headers(std::size_t more) const {
+    std::vector<bool> typed(width());
+    for (std::size_t column = 0; column < width(); ++column) {
+      typed[column] = look_of_column(records(), more + 1, column).is_typed();
+    }
+    for (std::size_t i = 1; i <= more; ++i) {
+      std::vector<std::string_view> texts;
+      bool others = false;
+      for (std::size_t column = 0; column < width(); ++column) {
+        const std::string_view cell = records()[i].cells[column].text;
+        const Kind kind = look_of(cell).kind;
+        if (typed[column] && kind != Kind::empty && kind != Kind::text) return false;
+        if (typed[column] && kind == Kind::text) texts.push_back(cell);
+        others = others || (!typed[column] && kind != Kind::empty);
+      }
+      // A row of values may also contain a word for a missing value.
+      const bool alike =
+          std::all_of(texts.begin(), texts.end(), [&](std::string_view text) { return text == texts[0]; });
+      if (texts.empty() || (alike && (others || texts.size() > 1))) return false;
+    }
+    return true;
+  }
+
+
+  // Numbers of the table decide how all numbers of the file are written.
+  void set_values(CsvDialect& dialect) const {
+    CsvValues& values = dialect.values;
+    values.nulls = options_.nulls;
+    values.date_format = options_.date_format;
+    NumberEvidence evidence;
+    const std::size_t from = dialect.header.empty() ? 0 : static_cast<std::size_t>(dialect.header.back());
+    for (std::size_t column = 0; column < width(); ++column) {
+      NumberEvidence of_column;
+      bool are_numbers = true;
+      for (std::size_t i = from; i < records().size() && are_numbers; ++i) {
+        if (column >= records()[i].cells.size()) continue;
+        const std::string_view cell = records()[i].cells[column].text;
+        are_numbers = look_of(cell).kind == Kind::empty || of_column.add(cell);
+      }
+      if (are_numbers) evidence.add(of_column);
+    }
+    evidence.decide(values);
+    if (!options_.decimal.empty()) {
+      if (values.thousands == options_.decimal) values.thousands.clear();
+      values.decimal = options_.decimal.front();
+      // The other character can then only be between thousands.
+      if (!options_.thousands && values.thousands.empty()) values.thousands = values.decimal == ',' ? "." : ",";
+    }
+    if (options_.thousands) {
+      values.thousands = *options_.thousands;
+      if (options_.decimal.empty() && !values.thousands.empty()) values.decimal = values.thousands == "." ? ',' : '.';
+    }
+  }
+
+  static constexpr double kTie = 0.02;
+
+  const CsvSniffed& text_;
+  const CsvOptions& options_;
+  bool whole_;                // the head is the whole text
+  std::size_t begin_ = 0;     // of the lines that may be a table
+  std::int64_t line_ = 1;     // its line
+  char separator_ = '\0';     // of the line "sep=;"
+  std::vector<Delimiter> delimiters_;
+  Records table_;
+  std::size_t width_ = 0;
+};
+
+}  // namespace
+
+CsvDialect sniff(const CsvSniffed& text, const CsvOptions& options) { return Sniffer(text, options).run(); }
+
+}  // namespace upsweep::io

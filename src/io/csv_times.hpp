@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/csv_times.hpp: dates, times of day and timestamps as people write them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace upsweep::io {
+
+/// The order of year, month and day. The values are bits of a set.
+enum DateOrder : std::uint8_t { kYearMonthDay = 1, kDayMonthYear = 2, kMonthDayYear = 4, kAnyOrder = 7 };
+
+/// A date, a time of day, or both.
+struct Moment {
+  bool has_date = false;
+  bool has_time = false;
+  std::uint8_t orders = kAnyOrder;  ///< in which the date exists
+  int year = 0;
+  unsigned first = 0;  ///< the month, or, if the day is written before it, the day
+  unsigned second = 0;
+  std::int64_t nanoseconds = 0;        ///< since midnight
+  int digits = 0;                      ///< after the second, without zeros at the end
+  std::optional<int> offset = {};      ///< minutes east of UTC
+};
+
+/// Parses a text without blanks around it: dates such as 2017-01-31, 31/01/2017, 1/31/2017, 31.1.2017, 31 Jan 2017,
+/// January 31, 2017; times such as 9:30, 09:30:15.250, 9:30 PM; a date and a time, separated by a blank or T, also with
+/// Z or an offset from UTC. Returns false for any other text.
+bool parse_moment(std::string_view text, Moment& moment);
+
+/// Parses a text in a format of strftime: %Y %y %m %d %b %B %H %I %M %S %f %p %z %j and %%, and other characters as they
+/// are. A blank stands for any number of blanks.
+bool parse_moment(std::string_view text, std::string_view format, Moment& moment);
+
+/// Returns why a format cannot be used; an empty text if it can.
+std::string_view fault_of_format(std::string_view format);
+
+/// Returns the days since 1970-01-01 of the date, in an order that `moment.orders` contains.
+std::int64_t days_of(const Moment& moment, DateOrder order);
+
+}  // namespace upsweep::io

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/regular_rows.cpp: the rows of a CSV file of any dialect, read as rows of RFC 4180 with equal numbers of cells.
+//
+// The reader of blocks is vectorized, and reads one dialect. Other dialects are rewritten to it, a row at a time. A first
+// pass stores where the rows at every 64 KiB begin, so that threads can read any place. Reading rewrites these rows again.
+#include "io/regular_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "io/csv_rows.hpp"
+#include "io/csv_sample.hpp"
+#include "io/tuning.hpp"
+#include "upsweep/detail/row_place.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t") == std::string_view::npos; }
+
+void append_cell(const CsvCell& cell, const CsvMarks& marks, std::string& out) {
+  const std::string content = content_of(cell, marks);
+  if (!cell.quoted && content.find_first_of(",\"\r\n") == std::string::npos) {
+    out += content;
+    return;
+  }
+  out += '"';
+  for (const char c : content) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  out += '"';
+}
+
+}  // namespace
+
+// Rewrites the rows from a mark on, one at a time.
+class RegularRows::Rewriter {
+ public:
+  Rewriter(const RegularRows& rows, const Descriptor& file, const Mark& from)
+      : rows_(rows), form_(rows.form_), file_(file), in_(from.in), line_(from.line) {}
+
+  // Appends the next row to `out`, or nothing if it is left out. Returns false at the end.
+  bool next(std::string& out) {
+    std::string_view text = text_.substr(at_);
+    if (text.size() < kMargin && !ends()) text = more();
+    if (text.empty()) return false;
+    for (;;) {
+      if (const auto size = take(text, out)) {
+        line_ += count_lines(text.substr(0, *size));
+        if (*size == text.size() && !ends_line(text.back())) ++line_;
+        at_ += *size;
+        in_ += static_cast<std::int64_t>(*size);
+        return true;
+      }
+      text = more();
+    }
+  }
+
+  [[nodiscard]] std::int64_t in() const { return in_; }
+  [[nodiscard]] std::int64_t line() const { return line_; }
+  [[nodiscard]] std::size_t widest() const { return widest_; }
+  [[nodiscard]] const IrregularRows& irregular() const { return irregular_; }
+
+ private:
+  static constexpr std::size_t kMargin = std::size_t{1} << 12;  // most rows are shorter
+
+  // Whether the text up to the end has been read.
+  [[nodiscard]] bool ends() const { return in_ + static_cast<std::int64_t>(text_.size() - at_) == rows_.end_; }
+
+  std::string_view more() {
+    buffer_.erase(0, at_);
+    at_ = 0;
+    const std::size_t kept = buffer_.size();
+    const std::int64_t place = in_ + static_cast<std::int64_t>(kept);
+    const std::int64_t bytes = std::min(std::max<std::int64_t>(tuning::kText.decoded, std::ssize(buffer_)), rows_.end_ - place);
+    buffer_.resize(kept + static_cast<std::size_t>(bytes));
+    const std::int64_t got = rows_.view_ ? rows_.view_->read(file_, buffer_.data() + kept, bytes, place)
+                                         : read_fully_at(file_.get(), buffer_.data() + kept, bytes, place, rows_.path_);
+    if (got != bytes) throw_changed(rows_.path_);
+    text_ = buffer_;
+    return text_;
+  }
+
+  // Returns the size of the row that the text begins with; nothing if more text is needed to find its end.
+  std::optional<std::size_t> take(std::string_view text, std::string& out) {
+    const bool whole = ends();
+    const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
+    if (end == text.size() && !whole && end < kLongestRow) return std::nullopt;
+    if (end + 1 == text.size() && text[end] == '\r' && !whole) return std::nullopt;  // a \n may follow
+    const std::size_t line = end == text.size() ? end : end + (text.substr(end).starts_with("\r\n") ? 2U : 1U);
+    if (end == 0) {
+      if (form_.columns == 1) out += '\n';
+      return line;
+    }
+    const std::string_view first = text.substr(0, end);
+    if (!form_.comment.empty() && first.starts_with(form_.comment)) return line;
+    if (form_.has_blank_rows && form_.columns != 1 && is_blank(first)) return line;
+    return take_row(text, whole, line, out);
+  }
+
+  std::optional<std::size_t> take_row(std::string_view text, bool whole, std::size_t line, std::string& out) {
+    SplitRow row = split_row(text, form_.marks, cells_);
+    const bool is_cut = (row.end == RowEnd::text || row.end == RowEnd::open) && !whole;
+    if (is_cut && text.size() < kLongestRow) return std::nullopt;
+    drop_end_mark();
+    const CsvMarks* marks = &form_.marks;
+    bool is_fault = row.end == RowEnd::open || row.end == RowEnd::fault || row.size > kLongestRow;
+    CsvMarks others = form_.marks;
+    if (form_.ragged == Ragged::fill && (is_fault || cells_.size() != form_.columns) &&
+        text.substr(0, std::min(row.size, line)).find(form_.marks.quote) != std::string_view::npos) {
+      // A quote is missing, or is one too many. The reading is taken that has the right number of cells.
+      for (const QuoteRule rule : {QuoteRule::inner, QuoteRule::literal, QuoteRule::bare}) {
+        others.rule = rule;
+        const SplitRow other = split_row(text.substr(0, std::max(line, is_fault ? line : row.size)), others, repaired_);
+        if (other.end == RowEnd::open || other.end == RowEnd::fault) continue;
+        if (repaired_.size() != form_.columns && !(is_fault && rule == QuoteRule::literal)) continue;
+        std::swap(cells_, repaired_);
+        row = other;
+        marks = &others;
+        is_fault = false;
+        count(irregular_.filled);
+        break;
+      }
+    }
+    if (is_fault) {
+      if (form_.ragged != Ragged::skip) refuse_fault(row);
+      count(irregular_.skipped);
+      return line;
+    }
+    return emit(*marks, out) ? row.size : refuse_length();
+  }
+
+  void drop_end_mark() {
+    if (form_.has_end_marks && cells_.size() == form_.columns + 1 && cells_.back().text.empty()) cells_.pop_back();
+  }
+
+  // Returns false if the row has a wrong number of cells, which is an error.
+  bool emit(const CsvMarks& marks, std::string& out) {
+    if (form_.columns > 0 && cells_.size() != form_.columns) {
+      if (form_.ragged == Ragged::refuse) return false;
+      if (form_.ragged == Ragged::skip) {
+        count(irregular_.skipped);
+        return true;
+      }
+      const auto is_empty = [](const CsvCell& cell) { return !cell.quoted && is_blank(cell.text); };
+      while (cells_.size() > form_.columns && is_empty(cells_.back())) cells_.pop_back();
+      count(irregular_.filled);
+    }
+    widest_ = std::max(widest_, cells_.size());
+    for (std::size_t i = 0; i < std::max(cells_.size(), form_.columns); ++i) {
+      if (i > 0) out += ',';
+      if (i < cells_.size()) append_cell(cells_[i], marks, out);
+    }
+    // A row of one empty cell would be an empty line.
+    out += '\n';
+    return true;
+  }
+
+  void count(std::int64_t& counter) {
+    const std::int64_t before = irregular_.filled + irregular_.skipped;
+    if (before < std::ssize(irregular_.lines)) irregular_.lines[static_cast<std::size_t>(before)] = line_;
+    ++counter;
+  }
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw RowError(Code::malformed, fmt::format("{}: line {}: {}", rows_.path_, line_, what), {rows_.path_, -1, line_});
+  }
+
+  [[noreturn]] void refuse_fault(const SplitRow& row) const {
+    if (row.size > kLongestRow) refuse(fmt::format("is longer than {} bytes, or does not end; correct the row", kLongestRow));
+    refuse(row.end == RowEnd::open
+               ? "a quote opens, and no quote closes it before the end of the file; correct the row, or read it with --ragged fill"
+               : "text follows a closing quote; correct the row, or read it with --ragged fill");
+  }
+
+  [[noreturn]] std::size_t refuse_length() const {
+    refuse(fmt::format("has {} cell{}, and {} {} expected; correct the row, or read it with --ragged fill or --ragged skip",
+                       cells_.size(), cells_.size() == 1 ? "" : "s", form_.columns, form_.columns == 1 ? "is" : "are"));
+  }
+
+  const RegularRows& rows_;
+  const RowForm& form_;
+  const Descriptor& file_;
+  std::int64_t in_;
+  std::int64_t line_;
+  std::string buffer_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::vector<CsvCell> cells_;
+  std::vector<CsvCell> repaired_;
+  std::size_t widest_ = 0;
+  IrregularRows irregular_;
+};
+
+RegularRows::RegularRows(const Descriptor& file, std::string path, std::shared_ptr<const TextView> view, RowForm form,
+                         std::int64_t begin, std::int64_t line, std::int64_t end)
+    : path_(std::move(path)), view_(std::move(view)), form_(std::move(form)), end_(end) {
+  const Mark start{begin, 0, line};
+  std::string out;
+  if (form_.ragged == Ragged::fill) {
+    // Cells past the last column must not be lost, so the widest row decides the number of columns.
+    Rewriter rows(*this, file, start);
+    while (rows.next(out)) out.clear();
+    form_.columns = std::max(form_.columns, rows.widest());
+  }
+  Rewriter rows(*this, file, start);
+  marks_.push_back(start);
+  std::int64_t written = 0;
+  while (rows.next(out)) {
+    written += std::ssize(out);
+    out.clear();
+    if (rows.in() - marks_.back().in >= tuning::kText.decoded) marks_.push_back({rows.in(), written, rows.line()});
+  }
+  marks_.push_back({end, written, rows.line()});
+  irregular_ = rows.irregular();
+}
+
+std::int64_t RegularRows::read(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t offset) const {
+  const auto after = [](std::int64_t place, const Mark& mark) { return place < mark.out; };
+  const Mark& mark = *(std::upper_bound(marks_.begin(), marks_.end(), offset, after) - 1);
+  Rewriter rows(*this, file, mark);
+  std::string out;
+  std::int64_t place = mark.out;  // of the text in `out`
+  std::int64_t done = 0;
+  for (bool more = true; done < bytes && more;) {
+    more = rows.next(out);
+    if (more && std::ssize(out) < tuning::kText.decoded) continue;
+    const std::int64_t skipped = std::clamp<std::int64_t>(offset + done - place, 0, std::ssize(out));
+    const std::int64_t copied = std::min(std::ssize(out) - skipped, bytes - done);
+    std::memcpy(to + done, out.data() + skipped, static_cast<std::size_t>(copied));
+    done += copied;
+    place += std::ssize(out);
+    out.clear();
+  }
+  return done;
+}
+
+std::int64_t RegularRows::line_at(const Descriptor& file, std::int64_t place) const {
+  const auto after = [](std::int64_t at, const Mark& mark) { return at < mark.out; };
+  const auto found = std::upper_bound(marks_.begin(), marks_.end(), place, after);
+  const Mark& mark = found == marks_.begin() ? marks_.front() : *(found - 1);
+  Rewriter rows(*this, file, mark);
+  std::string out;
+  std::int64_t at = mark.out;
+  std::int64_t line = mark.line;
+  for (;;) {
+    line = rows.line();
+    if (!rows.next(out) || at + std::ssize(out) > place) break;
+    at += std::ssize(out);
+    out.clear();
+  }
+  return line + count_lines(std::string_view(out).substr(0, static_cast<std::size_t>(std::max<std::int64_t>(place - at, 0))));
+}
+
+}  // namespace upsweep::io

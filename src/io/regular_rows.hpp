@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/regular_rows.hpp: the rows of a CSV file of any dialect, read as rows of RFC 4180 with equal numbers of cells.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/csv_split.hpp"
+#include "io/posix.hpp"
+#include "io/text_view.hpp"
+#include "upsweep/io.hpp"
+
+namespace upsweep::io {
+
+/// How the rows of a file are written.
+struct RowForm {
+  CsvMarks marks;
+  std::string comment = {};      ///< lines that begin with it are left out; empty: none
+  bool has_blank_rows = false;   ///< lines of blanks are left out
+  bool has_end_marks = false;    ///< a delimiter ends each row, so the cell after it is dropped
+  Ragged ragged = Ragged::refuse;
+  std::size_t columns = 0;       ///< cells of a row; Ragged::fill adds columns if a row has more cells that are not empty
+
+  bool operator==(const RowForm&) const = default;
+};
+
+/// Rows of another length, or with quotes out of order.
+struct IrregularRows {
+  std::int64_t filled = 0;
+  std::int64_t skipped = 0;
+  std::array<std::int64_t, 3> lines = {};  ///< of the first of them, counted from 1; 0: there are fewer
+};
+
+/// The text has commas, double quotes that are doubled within quotes, and lines that end with \n. Any number of threads
+/// may read it. Memory: 24 bytes for each 64 KiB of the file, and a few row lengths while it is read.
+class RegularRows final : public TextView {
+ public:
+  /// Scans the bytes [begin, end) of a file, or of a view of it. They begin in line `line`, counted from 1. Throws upsweep::Error: unreadable; malformed, with the
+  /// line, for a row that Ragged::refuse does not allow, and for a row that is too long.
+  RegularRows(const Descriptor& file, std::string path, std::shared_ptr<const TextView> view, RowForm form,
+              std::int64_t begin, std::int64_t line, std::int64_t end);
+
+  [[nodiscard]] std::int64_t size() const override { return marks_.back().out; }
+  std::int64_t read(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t offset) const override;
+
+  /// Returns the line of the file, counted from 1, of the row that contains a place of the text.
+  [[nodiscard]] std::int64_t line_at(const Descriptor& file, std::int64_t place) const;
+  [[nodiscard]] const IrregularRows& irregular() const { return irregular_; }
+  /// Returns the number of cells of each row.
+  [[nodiscard]] std::size_t columns() const { return form_.columns; }
+
+ private:
+  // The start of a row: in bytes of the file's text, in bytes of this text, and its line.
+  struct Mark {
+    std::int64_t in;
+    std::int64_t out;
+    std::int64_t line;
+  };
+  class Rewriter;
+
+  std::string path_;
+  std::shared_ptr<const TextView> view_;
+  RowForm form_;
+  std::int64_t end_;
+  IrregularRows irregular_;
+  std::vector<Mark> marks_;  // the last one is the end
+};
+
+}  // namespace upsweep::io
