@@ -53,6 +53,21 @@ int compare_by_terms(const QueryPlan& plan, const AnswerChunk& b, std::size_t ro
   return 0;
 }
 
+/// Returns the zone in which the timestamps of an output are displayed: that of the first column with one.
+std::string zone_of(const QueryPlan& plan, const Node& output) {
+  for (const int of_groups : columns_of({output})) {
+    const auto column = static_cast<std::size_t>(of_groups);
+    const std::size_t keys = plan.keys.size();
+    const Node& over_rows = column < keys ? plan.keys[column] : plan.aggregates[(column - keys) / 2].input;
+    if (!over_rows) continue;
+    for (const int of_table : columns_of({over_rows})) {
+      const std::string& zone = plan.fields[static_cast<std::size_t>(of_table)].zone;
+      if (!zone.empty()) return zone;
+    }
+  }
+  return "UTC";
+}
+
 /// The number of groups that a thread takes at a time. It computes the rows of one block of groups at a time.
 constexpr std::int64_t kAnswerUnit = std::int64_t{tuning::kAnswer.blocks} * kBlock;
 
@@ -161,12 +176,17 @@ class AnswerMaker {
   Answer finish(int threads, const std::function<std::int64_t(std::uint64_t)>& number_of) {
     Answer answer{.table = plan_.table, .groups = groups_};
     for (const Output& output : plan_.outputs) {
-      answer.columns.push_back(
-          {.name = output.name, .kind = output.value->type.kind, .scale = output.value->type.scale});
+      const ValueType type = output.value->type;
+      answer.columns.push_back({.name = output.name,
+                                .kind = type.kind,
+                                .scale = scale_of(type),
+                                .zone = type.in_utc ? zone_of(plan_, output.value) : ""});
     }
     if (sum_that_does_not_fit_ < plan_.aggregates.size()) {
-      refuse(plan_.sql, plan_.aggregates[sum_that_does_not_fit_].input->location, Code::overflow,
-             "this sum has more than 38 digits");
+      const Aggregate& sum = plan_.aggregates[sum_that_does_not_fit_];
+      refuse(plan_.sql, sum.input->location, Code::overflow,
+             sum.type.kind == ValueKind::duration ? "this sum of durations does not fit 64 bits"
+                                                  : "this sum has more than 38 digits");
     }
     if (keeps_groups_) compute_kept_groups();
     if (failed_) throw_failed(keeps_groups_ ? static_cast<std::int64_t>(failed_place_) : number_of(failed_place_));
@@ -190,7 +210,10 @@ class AnswerMaker {
     for (const std::size_t a : exact_sums_) {
       if (groups.rows().is_narrow(a)) continue;
       for (std::int64_t g = range.first; g < range.end; ++g) {
-        if (groups.state(g, a).high() == 0) continue;
+        const State sum = groups.state(g, a);
+        const bool is_duration = plan_.aggregates[a].type.kind == ValueKind::duration;
+        const bool fits = !is_duration || sum.exact == static_cast<std::int64_t>(sum.exact);
+        if (sum.high() == 0 && fits) continue;
         const std::lock_guard lock(changing_);
         sum_that_does_not_fit_ = std::min(sum_that_does_not_fit_, a);
         return;
