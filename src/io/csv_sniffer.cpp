@@ -583,6 +583,7 @@ class Sniffer {
     dialect.line = table_.empty() ? line_ : table_.front().line;
     dialect.end = text_.size;
     set_end(c, dialect);
+    if (!options_.quote) require_no_inner_quotes();
     dialect.header = options_.header ? *options_.header : header_of_table();
     set_values(dialect);
     return dialect;
@@ -611,6 +612,32 @@ class Sniffer {
   [[nodiscard]] const Records& records() const { return table_; }
   [[nodiscard]] const CsvRecord& first() const { return table_.front(); }
   [[nodiscard]] std::size_t width() const { return width_; }
+
+  // Refuses a quote that opens inside a cell and closes at the end of a later one: it may quote the delimiter.
+  void require_no_inner_quotes() const {
+    const auto is_odd = [](std::string_view text) { return std::count(text.begin(), text.end(), '"') % 2 == 1; };
+    for (const CsvRecord& record : records()) {
+      for (std::size_t i = 0; i + 1 < record.cells.size(); ++i) {
+        const std::string_view cell = record.cells[i].text;
+        if (record.cells[i].quoted || !is_odd(cell) || !opens_quote(cell)) continue;
+        const auto closes = [&](const CsvCell& other) { return !other.quoted && is_odd(other.text); };
+        const auto other = std::find_if(record.cells.begin() + static_cast<std::ptrdiff_t>(i) + 1, record.cells.end(), closes);
+        if (other == record.cells.end() || !other->text.ends_with('"')) continue;
+        refuse(fmt::format("line {}: a quote inside the unquoted cell {} does not quote the delimiter after it; write the "
+                           "whole cell in quotes, and double the quotes within it, or read it with --quote none",
+                           record.line, quoted(cell)),
+               record, record.row - table_.front().row - 1);
+      }
+    }
+  }
+
+  // Whether a quote is inside the text, without a blank after it (unlike 9" x 4").
+  static bool opens_quote(std::string_view text) {
+    for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+      if (text[i] == '"' && text[i + 1] != ' ' && text[i + 1] != '"' && text[i - 1] != '"') return true;
+    }
+    return false;
+  }
 
   // Returns the rows that contain names.
   [[nodiscard]] std::vector<std::int64_t> header_of_table() const {
