@@ -287,9 +287,7 @@ int run_query(const Common& given, const QueryOptions& options) {
   const Policy policy = given.policy();  // refuses a device that is not there
   const Statement statement(options.sql);
   const auto table = io::open_tables({path_of(statement, options.tables)}, given.csv, given.threads);
-  for (const std::string& line : table->remarks()) {
-    if (!given.quiet && !given.json) remark(line);
-  }
+  print_remarks(table->remarks(), given.quiet);
   const Query query(statement, *table);
   const Common common = with_device(given, bytes_of(statement, *table));
   Answer answer;

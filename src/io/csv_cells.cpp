@@ -493,7 +493,7 @@ Cell CellReader::operator()(std::string_view text) {
     return cell;
   }
   if (cell.kind != CellKind::text && !(is_number && has_point)) return cell;
-  cell = {CellKind::text};
+  cell = {CellKind::text, is_number ? WrittenNumber{} : cell.number};  // of a code such as 007
   if (number_.read(trimmed, values_)) {
     cell.marks = number_.marks();
     cell.is_plain = false;

@@ -140,7 +140,7 @@ class CsvTable final : public ArrowTable {
                                   const arrow::FieldVector& fields) {
     CsvPlace place{*format.file, path, 0, format.has_one_column()};
     const int column = column_of(status);
-    if (column < 0) throw_csv(place, status, Code::malformed, "correct the row");
+    if (column < 0) throw_csv(place, status, Code::malformed, kRowAdvice);
     place.name = full_name(path, fields[static_cast<std::size_t>(column)]->name());
     place.column = column;
     throw_csv(place, status, Code::malformed, "do not change the file while it is read");
@@ -155,7 +155,7 @@ class CsvTable final : public ArrowTable {
   }
 
   void refuse_rows(const arrow::Status& status) const {
-    if (!status.ok()) throw_csv(here(), status, Code::malformed, "correct the row");
+    if (!status.ok()) throw_csv(here(), status, Code::malformed, kRowAdvice);
   }
 
   // Returns the first failure of the rows from `begin` on, if any.

@@ -250,6 +250,19 @@ class JoinedTable final : public Table, public RowPlaces {
     if (source.column < 0) return {};
     return file.table->batch_ranges(row_group - file.first_row_group, source.column);
   }
+  [[nodiscard]] std::vector<std::string> remarks() const override {
+    constexpr std::size_t kMost = 10;  // more lines would hide the answer
+    std::vector<std::string> all;
+    for (const File& file : files_) {
+      for (std::string& line : file.table->remarks()) all.push_back(std::move(line));
+    }
+    if (all.size() > kMost) {
+      const std::size_t others = all.size() - kMost;
+      all.resize(kMost);
+      all.push_back("and " + std::to_string(others) + " more such lines");
+    }
+    return all;
+  }
   [[nodiscard]] bool skips_cheaply() const override {
     return std::all_of(files_.begin(), files_.end(), [](const File& file) { return file.table->skips_cheaply(); });
   }
