@@ -38,6 +38,7 @@ struct ScanOptions {
   std::string nulls = "refuse";
   std::string device_memory;  ///< "": the default
   std::optional<std::string> output;
+  std::string format;     ///< of standard output; "": text
   bool one_file = false;  ///< with --mpi
 };
 
@@ -48,6 +49,8 @@ struct ReduceOptions {
   std::string dtype;
   std::string nulls = "refuse";
   std::string device_memory;  ///< "": the default
+  std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct OffsetsOptions {
@@ -58,6 +61,7 @@ struct OffsetsOptions {
   std::int64_t length = -1;
   bool strict = false;
   std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct SegmentOptions {
@@ -72,6 +76,7 @@ struct SegmentOptions {
   std::string dtype;
   std::string overflow;
   std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct SelectOptions {
@@ -79,11 +84,13 @@ struct SelectOptions {
   std::string mask;
   std::optional<std::string> offsets;
   std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct PackOptions {
   std::vector<std::string> inputs;
   std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct QueryOptions {
@@ -93,6 +100,8 @@ struct QueryOptions {
   std::string memory;               ///< "": the default, a share of free memory
   std::string spill_folder;         ///< "": the folder of temporary files
   std::string device_memory;        ///< "": the default
+  std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": a table
 };
 
 struct SubsetSumOptions {

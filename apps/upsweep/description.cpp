@@ -30,6 +30,7 @@ std::vector<std::string> words_of(const CLI::App& command, std::string_view name
   if (name == "--device") return {"auto", "cpu", "cuda"};
   if (name == "--overflow") return {"checked", "wrap"};
   if (name == "--nulls") return {"refuse", "skip"};
+  if (name == "--format") return {command.get_name() == "query" ? "table" : "text", "csv", "json", "npy"};
   if (name == "SHELL") return {"bash", "zsh", "fish"};
   if (name == "--op") return split(command.get_name() == "segment" ? segment_names() : operator_names());
   if (name == "--by") return split(operator_names());

@@ -66,10 +66,13 @@ void add_common(CLI::App& app, Common& common) {
 constexpr const char* kRanksHelp = "FILES: under mpirun, divide these files among the processes, in order";
 
 constexpr const char* kInputHelp =
-    "read FILE, FILE:COLUMN, a pattern such as '*.csv:x', or - (.npy on standard input); formats: .npy, Parquet, Arrow "
+    "read FILE, FILE:COLUMN, a pattern such as '*.csv:x', or -:COLUMN (standard input); formats: .npy, Parquet, Arrow "
     "IPC, CSV";
 
-constexpr const char* kOutputHelp = "write OUT.npy, OUT.parquet or OUT.arrow; - writes .npy bytes to standard output";
+constexpr const char* kOutputHelp =
+    "write OUT.csv, OUT.parquet, OUT.arrow, OUT.json or OUT.npy; - writes to standard output";
+
+constexpr const char* kFormatHelp = "write to standard output in this format: text, csv, json, npy (default: text)";
 
 /// Rejects a number that is too large before CLI11 reads it: CLI11 would clamp it.
 std::string require_length(const std::string& text) {
@@ -122,6 +125,7 @@ void declare_scan(CLI::App& command, ScanOptions& o) {
   declare_nulls(command, o.nulls, "repeat the running value in rows that are NULL");
   declare_device_memory(command, o.device_memory);
   CLI::Option* const output = command.add_option("-o,--output", o.output, kOutputHelp);
+  command.add_option("--format", o.format, kFormatHelp);
   command
       .add_flag("--one-file", o.one_file,
                 "with --mpi, write one OUT.npy on a shared file system, not one file per process")
@@ -137,6 +141,8 @@ void declare_reduce(CLI::App& command, ReduceOptions& o) {
                      "or float64)");
   declare_nulls(command, o.nulls, "leave out elements that are NULL");
   declare_device_memory(command, o.device_memory);
+  command.add_option("-o,--output", o.output, std::string("the value as a table of one row: ") + kOutputHelp);
+  command.add_option("--format", o.format, kFormatHelp);
 }
 
 void declare_offsets(CLI::App& command, OffsetsOptions& o) {
@@ -149,10 +155,12 @@ void declare_offsets(CLI::App& command, OffsetsOptions& o) {
       ->check(length);
   command.add_flag("--strict", o.strict, "also report negative starts as errors");
   command.add_option("-o,--output", o.output, kOutputHelp);
+  command.add_option("--format", o.format, kFormatHelp);
 }
 
 constexpr const char* kResultHelp =
-    "write OUT.npy, OUT.parquet or OUT.arrow; several arrays as .npy are OUT.offsets.npy, OUT.0.npy …";
+    "write OUT.csv, OUT.parquet, OUT.arrow, OUT.json or OUT.npy; several arrays as .npy are OUT.offsets.npy, OUT.0.npy "
+    "…; - writes to standard output";
 
 void declare_segment(CLI::App& command, SegmentOptions& o) {
   command
@@ -170,6 +178,7 @@ void declare_segment(CLI::App& command, SegmentOptions& o) {
       "--overflow", o.overflow,
       "checked: report integer overflow; wrap: compute modulo 2^bits (default: checked for integer add)");
   command.add_option("-o,--output", o.output, kResultHelp);
+  command.add_option("--format", o.format, kFormatHelp);
 }
 
 void declare_select(CLI::App& command, SelectOptions& o) {
@@ -182,6 +191,7 @@ void declare_select(CLI::App& command, SelectOptions& o) {
   command.add_option("--offsets", o.offsets,
                      "with columns of elements, read each list's start and the last list's end from this column");
   command.add_option("-o,--output", o.output, kResultHelp);
+  command.add_option("--format", o.format, kFormatHelp);
 }
 
 void declare_pack(CLI::App& command, PackOptions& o) {
@@ -190,6 +200,7 @@ void declare_pack(CLI::App& command, PackOptions& o) {
                   "read STARTS STOPS CONTENT…, where STARTS and STOPS bound each list; or columns of lists")
       ->required();
   command.add_option("-o,--output", o.output, kResultHelp);
+  command.add_option("--format", o.format, kFormatHelp);
 }
 
 void declare_query(CLI::App& command, QueryOptions& o) {
@@ -204,6 +215,9 @@ void declare_query(CLI::App& command, QueryOptions& o) {
       "memory); other groups are written to a temporary file, and the answer is the same");
   command.add_option("--spill-dir", o.spill_folder, "folder of that file (default: $TMPDIR, or the system's)");
   declare_device_memory(command, o.device_memory);
+  command.add_option("-o,--output", o.output, kOutputHelp);
+  command.add_option("--format", o.format,
+                     "write to standard output in this format: table, csv, json, npy (default: table)");
 }
 
 void declare_subset_sum(CLI::App& command, SubsetSumOptions& o) {

@@ -17,6 +17,7 @@
 #include "chunks.hpp"
 #include "commands.hpp"
 #include "device_way.hpp"
+#include "io/answer_writer.hpp"
 #include "io/joined_fields.hpp"
 #include "io/table.hpp"
 #include "output.hpp"
@@ -67,7 +68,8 @@ std::string json_of(const Field& column, const Cell& cell) {
   detail::no_such_value();
 }
 
-void print_as_json(const Answer& answer) {
+/// The answer as JSON. Its rows are only counted if they were written to a file: `output`.
+void print_as_json(const Answer& answer, const std::optional<std::string>& output) {
   const auto listed = [](const auto& items, const auto& one) {
     std::string all;
     for (const auto& item : items) all += (all.empty() ? "" : ",") + one(item);
@@ -75,11 +77,13 @@ void print_as_json(const Answer& answer) {
   };
   const std::string names = listed(answer.columns, [](const Field& column) { return json_text(column.name); });
   const std::string types = listed(answer.columns, [](const Field& column) { return json_text(name(column.kind)); });
-  const std::string rows = listed(answer.rows, [&](const AnswerRows::Row& row) {
+  const auto values = [&](const AnswerRows::Row& row) {
     std::string cells;
     for (std::size_t c = 0; c < row.size(); ++c) cells += (c > 0 ? "," : "") + json_of(answer.columns[c], row[c]);
     return "[" + cells + "]";
-  });
+  };
+  const std::string rows = output ? fmt::format("\"count\":{},\"output\":{}", answer.rows.size(), json_text(*output))
+                                  : "\"rows\":" + listed(answer.rows, values);
   std::string times;
   if (answer.rung.starts_with("cuda.")) {
     times = fmt::format(
@@ -88,9 +92,8 @@ void print_as_json(const Answer& answer) {
         json_text(answer.times.kernel), json_text(answer.times.to_device), json_text(answer.times.to_host),
         json_text(answer.times.compile), answer.rows_by_cpu, answer.bytes_to_device);
   }
-  print(fmt::format("{{\"columns\":{},\"types\":{},\"rows\":{},\"rung\":{},\"seconds\":{},\"bytes_spilled\":{}{}}}\n",
-                    names, types, rows, json_text(answer.rung), json_text(answer.seconds), answer.bytes_spilled,
-                    times));
+  print(fmt::format("{{\"columns\":{},\"types\":{},{},\"rung\":{},\"seconds\":{},\"bytes_spilled\":{}{}}}\n", names,
+                    types, rows, json_text(answer.rung), json_text(answer.seconds), answer.bytes_spilled, times));
 }
 
 /// Prints columns next to each other, numbers right-aligned. Returns whether something was shortened.
@@ -158,16 +161,38 @@ void remark_spilled(const Answer& answer, const QueryMemory& memory) {
                      memory.spill_folder.empty() ? "" : " in " + memory.spill_folder));
 }
 
-void report(const Common& common, const Answer& answer, const QueryMemory& memory) {
-  if (common.json) return print_as_json(answer);
+void report_file(const Answer& answer, std::int64_t rows, const std::string& path) {
+  std::string text = fmt::format("rows   {}\n", grouped(rows));
+  if (!answer.rung.empty()) text += fmt::format("rung   {}\n", answer.rung);
+  print(text + fmt::format("time   {}\noutput {}\n", duration(answer.seconds), printable(path)));
+}
+
+void report_table(const Common& common, const Answer& answer) {
   const bool is_shortened = print_as_text(answer);
   if (common.quiet) return;
   if (is_shortened) remark("names and texts are shortened to fit the terminal; --json prints them whole");
   const std::string by = answer.rung.empty() ? "" : fmt::format(" by {}", answer.rung);
-  remark(fmt::format("{} in {}{}", rows_text(static_cast<std::int64_t>(answer.rows.size())), duration(answer.seconds),
-                     by));
-  remark_times(answer, memory);
-  remark_spilled(answer, memory);
+  remark(fmt::format("{} in {}{}", rows_text(std::ssize(answer.rows)), duration(answer.seconds), by));
+}
+
+/// Writes the answer to the file that -o names, or prints it.
+void report(const Common& common, const QueryOptions& options, io::ResultFormat format, const Answer& answer,
+            const QueryMemory& memory) {
+  std::unique_ptr<io::AnswerWriter> writer;
+  if (options.output && format != io::ResultFormat::text) {
+    writer = io::open_answer(*options.output, format, answer.columns, &text);
+    writer->write(answer.rows);
+  }
+  const std::int64_t rows = std::ssize(answer.rows);
+  name_and_report(writer.get(), [&] {
+    const bool is_file = writer && options.output != "-";
+    if (common.json) return print_as_json(answer, options.output);
+    if (is_file && !common.quiet) report_file(answer, rows, *options.output);
+    if (!writer) report_table(common, answer);
+    if (common.quiet) return;
+    remark_times(answer, memory);
+    remark_spilled(answer, memory);
+  });
 }
 
 QueryCarry fold_file(const Common& common, const Query& query, const Table& table, const QueryMemory& memory) {
@@ -226,7 +251,8 @@ io::JoinedFields joined_fields(const std::vector<std::string>& files, std::strin
   return joined;
 }
 
-int query_on_ranks(const Common& common, const QueryOptions& options, const QueryMemory& memory) {
+int query_on_ranks(const Common& common, const QueryOptions& options, io::ResultFormat format,
+                   const QueryMemory& memory) {
   const Stopwatch watch;
   Ranks ranks(common.command_line);
   std::optional<Statement> statement;
@@ -261,7 +287,7 @@ int query_on_ranks(const Common& common, const QueryOptions& options, const Quer
     if (!ranks.reports()) return;
     Answer answer = query->answer(*carry);
     answer.seconds = watch.seconds();
-    report(common, answer, memory);
+    report(common, options, format, answer, memory);
   });
   ranks.settle();
   return 0;
@@ -278,9 +304,11 @@ std::int64_t bytes_of(const Statement& statement, const Table& table) {
 
 }  // namespace
 
-int run_query(const Common& given, const QueryOptions& options) {
+int run_query(const Common& given, const QueryOptions& asked) {
+  QueryOptions options = asked;
+  const io::ResultFormat format = settle_output(given, options, "table", !asked.files.empty());
   const QueryMemory memory = memory_of(options);
-  if (!options.files.empty()) return query_on_ranks(given, options, memory);
+  if (!options.files.empty()) return query_on_ranks(given, options, format, memory);
   const Policy policy = given.policy();  // refuses a device that is not there
   const Statement statement(options.sql);
   const auto table = io::open_tables({path_of(statement, options.tables)}, io::CsvCells::typed, given.threads);
@@ -294,7 +322,7 @@ int run_query(const Common& given, const QueryOptions& options) {
     answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, show, memory)
                              : query.run(policy, *table, show, memory);
   }
-  report(common, answer, memory);
+  report(common, options, format, answer, memory);
   return 0;
 }
 
