@@ -52,13 +52,17 @@ inline io::ResultFormat parse_format(const std::string& word, std::string_view t
   refuse("--format '{}' is not one of {}, csv, json, npy", word, text_word);
 }
 
-/// Determines where the output goes, and returns its format. Sets options.output to "-" also for other names of standard
-/// output, such as /dev/stdout, and for --format without -o. Throws invalid_argument for a name without a known format,
-/// for .npy to a terminal, and if values and the JSON of --json would both go to standard output. `text_word`: the word
-/// of --format for text. `on_ranks`: mpirun gives its processes a terminal, which is not the user's.
+/// Determines where the output goes, and returns its format. Sets options.output to "-" also for other names of
+/// standard output, such as /dev/stdout, and for --format without -o. Throws invalid_argument in three cases:
+///   - the name has no known format;
+///   - .npy would be written to a terminal;
+///   - values and the JSON of --json would both be written to standard output.
+/// `text_word`: the word of --format for text. `of_devices`: the format of devices and pipes without --format.
+/// `on_ranks`: mpirun gives its processes a terminal, which is not the user's.
 template <class Options>
-io::ResultFormat settle_output(const Common& common, Options& options, std::string_view text_word = "text",
-                               bool on_ranks = false) {
+io::ResultFormat settle_output(const Common& common, Options& options, bool on_ranks = false,
+                               std::string_view text_word = "text",
+                               io::ResultFormat of_devices = io::ResultFormat::npy) {
   std::optional<std::string>& output = options.output;
   if (output == "") refuse("-o needs the name of a file, or - for standard output");
   const io::ResultFormat asked = parse_format(options.format, text_word);
@@ -68,7 +72,8 @@ io::ResultFormat settle_output(const Common& common, Options& options, std::stri
   if (output == "-" && common.json) {
     refuse("{} and --json both write to standard output: choose one", options.format.empty() ? "-o -" : "--format");
   }
-  const io::ResultFormat format = io::format_of_results(*output, asked);
+  const bool is_default = options.format.empty() && output != "-";
+  const io::ResultFormat format = io::format_of_results(*output, is_default ? of_devices : asked);
   if (!options.format.empty() && format != asked) {
     refuse("--format {}: the name {} shows its format; leave out --format, which is for -o -", options.format, *output);
   }

@@ -104,6 +104,10 @@ struct QueryOptions {
   std::string format;  ///< of standard output; "": a table
 };
 
+struct SchemaOptions {
+  std::vector<std::string> files;
+};
+
 struct SubsetSumOptions {
   std::string input;
   std::string target;
@@ -148,6 +152,7 @@ int run_segment(const Common& common, const SegmentOptions& options);
 int run_select(const Common& common, const SelectOptions& options);
 int run_pack(const Common& common, const PackOptions& options);
 int run_query(const Common& common, const QueryOptions& options);
+int run_schema(const Common& common, const SchemaOptions& options);
 int run_subset_sum(const Common& common, const SubsetSumOptions& options);
 int run_ladder(const Common& common, const LadderOptions& options);
 int run_bench(const Common& common, const BenchOptions& options);

@@ -46,8 +46,8 @@ std::vector<std::string> words_of(const CLI::App& command, std::string_view name
 }
 
 bool takes_files(std::string_view name) {
-  constexpr std::string_view kNames[] = {"IN",        "STARTS", "STOPS",     "CONTENT", "--mpi",  "--output",
-                                         "--offsets", "--mask", "--compare", "--input", "--with", "--table"};
+  constexpr std::string_view kNames[] = {"IN",        "FILE",   "STARTS",    "STOPS",   "CONTENT", "--mpi",  "--output",
+                                         "--offsets", "--mask", "--compare", "--input", "--with",  "--table"};
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 

@@ -220,6 +220,13 @@ void declare_query(CLI::App& command, QueryOptions& o) {
                      "write to standard output in this format: table, csv, json, npy (default: table)");
 }
 
+void declare_schema(CLI::App& command, SchemaOptions& o) {
+  command
+      .add_option("FILE", o.files,
+                  "describe these files as one table: names, patterns such as '*.csv', or - (standard input)")
+      ->required();
+}
+
 void declare_subset_sum(CLI::App& command, SubsetSumOptions& o) {
   command
       .add_option(
@@ -424,6 +431,7 @@ int run(int argc, char** argv, Common& common) {
   add("select", "select elements, also of lists, by a mask", declare_select, run_select);
   add("pack", "copy lists from anywhere, one after the other", declare_pack, run_pack);
   add("query", "run SQL aggregates over a file", declare_query, run_query);
+  add("schema", "show the columns of a file, their types and sizes", declare_schema, run_schema);
   add("subset-sum", "find which of a file's numbers add up to a target", declare_subset_sum, run_subset_sum);
   add("ladder", "verify and time every rung of a problem", declare_ladder, run_ladder);
   add("bench", "measure the ladders, and record every figure", declare_bench, run_bench);

@@ -306,12 +306,13 @@ std::int64_t bytes_of(const Statement& statement, const Table& table) {
 
 int run_query(const Common& given, const QueryOptions& asked) {
   QueryOptions options = asked;
-  const io::ResultFormat format = settle_output(given, options, "table", !asked.files.empty());
+  const io::ResultFormat format = settle_output(given, options, !asked.files.empty(), "table", io::ResultFormat::csv);
   const QueryMemory memory = memory_of(options);
   if (!options.files.empty()) return query_on_ranks(given, options, format, memory);
   const Policy policy = given.policy();  // refuses a device that is not there
   const Statement statement(options.sql);
-  const auto table = io::open_tables({path_of(statement, options.tables)}, io::CsvCells::typed, given.threads);
+  const auto table = io::open_tables({path_of(statement, options.tables)}, io::CsvCells::typed, {}, given.threads,
+                                     options.spill_folder);
   const Query query(statement, *table);
   const Common common = with_device(given, bytes_of(statement, *table));
   Answer answer;

@@ -183,7 +183,7 @@ int reduce_on_ranks(const Common& common, const ReduceOptions& options, io::Resu
 
 int run_reduce(const Common& asked, const ReduceOptions& given) {
   ReduceOptions options = given;
-  const io::ResultFormat format = settle_output(asked, options, "text", !given.files.empty());
+  const io::ResultFormat format = settle_output(asked, options, !given.files.empty());
   if (!options.files.empty()) return reduce_on_ranks(asked, options, format);
   const auto reader = open_input(asked, options.input, options.nulls);
   const Common common = with_device(asked, bytes_of(reader->info()));

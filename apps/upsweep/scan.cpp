@@ -526,7 +526,7 @@ int scan_on_ranks(const Common& common, const ScanOptions& options, io::ResultFo
 
 int run_scan(const Common& common, const ScanOptions& asked) {
   ScanOptions options = asked;
-  const io::ResultFormat format = settle_output(common, options, "text", !asked.files.empty());
+  const io::ResultFormat format = settle_output(common, options, !asked.files.empty());
   if (!options.files.empty()) return scan_on_ranks(common, options, format);
   const auto reader = open_input(common, options.input, options.nulls);
   const ScanPlan plan = plan_of(common, options, reader->info());

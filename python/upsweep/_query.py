@@ -231,7 +231,7 @@ def query(
     """
     statement = parsed(sql)
     most_bytes = _bytes(memory)
-    spill_folder = b"" if spill_dir is None else _bytes_of_path(spill_dir, "spill_dir")
+    spill_folder = b"" if spill_dir is None else bytes_of_path(spill_dir, "spill_dir")
     keywords = ("device", "memory", "spill_dir")
     source = statement.path or given(statement, merged(tables, named_tables), keywords)
     refuse_others(statement, named_tables, keywords)
@@ -624,26 +624,33 @@ def paths_of(source: Any) -> list[str] | None:
 def matching(paths: Sequence[str]) -> list[str]:
     """The files that match the paths, in order."""
     module = files_module()
-    return [os.fsdecode(file) for path in paths for file in module.matching(_bytes_of_path(path, "a file's name"))]
+    return [os.fsdecode(file) for path in paths for file in module.matching(bytes_of_path(path, "a file's name"))]
 
 
 def open_files(paths: Sequence[str], threads: int) -> Any:
     """The table of the files that match the paths."""
-    return files_module().open([_bytes_of_path(path, "a file's name") for path in paths], threads)
+    return files_module().open([bytes_of_path(path, "a file's name") for path in paths], threads)
 
 
 def joined_columns(paths: Sequence[str], fields: Sequence[tuple]) -> tuple[Any, list[list[int]]]:
     """The columns of several files as those of one table, without rows; and for each file, which of these each of its columns is."""
     tables = [native().Table.of_fields(each) for each in fields]
-    return files_module().join([_bytes_of_path(path, "a file's name") for path in paths], tables)
+    return files_module().join([bytes_of_path(path, "a file's name") for path in paths], tables)
 
 
 def joined_file(path: str, table: Any, fields: tuple, places: list[int]) -> Any:
     """The rows of one of several files, in the joined columns of all files, which are `fields`."""
-    return files_module().open_joined(_bytes_of_path(path, "a file's name"), table, native().Table.of_fields(fields), places)
+    return files_module().open_joined(bytes_of_path(path, "a file's name"), table, native().Table.of_fields(fields), places)
 
 
-def _bytes_of_path(path: str | os.PathLike[str], what: str) -> bytes:
+def file_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Checks the options that say how files are read, and returns them as the arguments of upsweep._files."""
+    for name in options:
+        raise TypeError(f"'{name}' is not an option of reading files")
+    return {}
+
+
+def bytes_of_path(path: str | os.PathLike[str], what: str) -> bytes:
     """The path as bytes, as the file system stores it; these need not be UTF-8."""
     try:
         found = os.fsencode(path)

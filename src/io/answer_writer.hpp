@@ -14,9 +14,9 @@ namespace upsweep::io {
 
 /// Writes the rows of an answer, through an OutputFile.
 ///
-/// Parquet and Arrow IPC have the types int64, uint64, decimal128, float64 (float32 if the column's storage is that),
-/// date32, bool, string, timestamp, time32, time64 and duration. Integers are int64. If the first rows have one that
-/// does not fit, they are uint64 or decimals of 38 digits.
+/// Parquet and Arrow IPC have Arrow's type for each kind of values. Floats are float64, or float32 if that is the
+/// storage of the column. Integers are int64. If the first rows have one that does not fit, they are uint64 or decimals
+/// of 38 digits.
 ///
 /// A .npy file has one column of integers, floats, booleans, dates, timestamps or durations, without NULL.
 class AnswerWriter {

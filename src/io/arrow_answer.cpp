@@ -170,8 +170,8 @@ class ArrowAnswer final : public AnswerWriter {
       for (std::size_t i = 0; i < range.count; ++i) {
         to[i + 1] = static_cast<std::int32_t>(column.ends[range.first + i] - before);
       }
-      auto letters = view(column.letters.data() + before, to[range.count]);
-      return arrow::MakeArray(arrow::ArrayData::Make(type, n, {validity, std::move(offsets), std::move(letters)}, nulls));
+      const auto letters = view(column.letters.data() + before, to[range.count]);
+      return arrow::MakeArray(arrow::ArrayData::Make(type, n, {validity, offsets, letters}, nulls));
     }
     ARROW_ASSIGN_OR_RAISE(auto values, values_of(which, column, range));
     return arrow::MakeArray(arrow::ArrayData::Make(type, n, {validity, std::move(values)}, nulls));

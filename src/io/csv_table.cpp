@@ -55,9 +55,9 @@ constexpr std::size_t kShownCell = 60;  // bytes, in messages
 
 class CsvTable final : public ArrowTable {
  public:
-  CsvTable(const std::string& path, CsvCells cells, const ChooseColumn& choose, int threads)
-      : ArrowTable(path), cells_(cells) {
-    const auto file = open_csv(path_, open_again(path_, state_));
+  CsvTable(const FilePath& opened, CsvCells cells, const ChooseColumn& choose, int threads)
+      : ArrowTable(opened), cells_(cells) {
+    const auto file = open_csv(path_, open_again(file_, state_));
     require_dialect(*file);
     const CsvNames names = read_names(*file);
     format_ = {file, static_cast<int>(names.names.size())};
@@ -78,6 +78,8 @@ class CsvTable final : public ArrowTable {
     // A query may name more files than a process may have open.
     format_.file = with_descriptor(*file, {});
   }
+
+  [[nodiscard]] Format format() const override { return Format::csv; }
 
   [[nodiscard]] RecordBatches batches(int row_group, const std::vector<int>& columns) const override {
     const std::vector<int> wanted = Selection(columns).columns;
@@ -104,7 +106,7 @@ class CsvTable final : public ArrowTable {
  private:
   // Opens the file again and checks that its state is the same as before.
   [[nodiscard]] CsvFormat opened() const {
-    return {with_descriptor(*format_.file, open_again(path_, state_)), format_.columns};
+    return {with_descriptor(*format_.file, open_again(file_, state_)), format_.columns};
   }
 
   [[nodiscard]] CsvPlace here() const { return {*format_.file, path_, 0, format_.has_one_column()}; }
@@ -219,9 +221,8 @@ class CsvTable final : public ArrowTable {
 
 }  // namespace
 
-std::unique_ptr<Table> open_csv_table(const std::string& path, CsvCells cells, const ChooseColumn& choose,
-                                      int threads) {
-  return std::make_unique<CsvTable>(path, cells, choose, threads);
+std::unique_ptr<Table> open_csv_table(const FilePath& file, CsvCells cells, const ChooseColumn& choose, int threads) {
+  return std::make_unique<CsvTable>(file, cells, choose, threads);
 }
 
 }  // namespace upsweep::io

@@ -6,19 +6,28 @@
 #include "io/arrow_table.hpp"
 #include "io/column.hpp"
 #include "io/result_writer.hpp"
+#include "io/spool.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 
 bool arrow_built() noexcept { return false; }
 
-std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells /*cells*/,
+std::unique_ptr<Table> open_arrow_table(Format format, const FilePath& file, CsvCells /*cells*/,
                                         const ChooseColumn& /*choose*/, int /*threads*/) {
   throw Error(
       Code::not_built,
       fmt::format("{}: reading {} needs Arrow C++, which this build does not include; build with UPSWEEP_ARROW=ON, or "
                   "save the column as .npy",
-                  path, describe(format)));
+                  file.name, describe(format)));
+}
+
+FilePath decompress(const FilePath& file, Format format, const std::string& /*folder*/) {
+  throw Error(
+      Code::not_built,
+      fmt::format("{}: is compressed by {}, and decompressing needs Arrow C++, which this build does not include; "
+                  "decompress it first, such as by {}",
+                  file.name, describe(format), decompressor(format)));
 }
 
 namespace {

@@ -12,7 +12,7 @@
 
 namespace upsweep::io {
 
-/// What the elements of a .npy file are, besides numbers of their type.
+/// The meaning of the elements of a .npy file.
 enum class NpyKind : std::uint8_t {
   number,
   boolean,   ///< NumPy's booleans, which are bytes; the type is uint8

@@ -13,10 +13,10 @@ namespace upsweep::io {
 /// Whether a file can be copied: it is a regular file, a pipe, a socket or a terminal. Other devices may be endless.
 [[nodiscard]] bool can_be_spooled(const Descriptor& file);
 
-/// Returns a file whose bytes are those of `opened`, and that can be read at any place: itself, or a copy of what
-/// follows its position in a temporary file, decompressed. `folder`: of the temporary file; empty: $TMPDIR, or the
-/// system's. Throws upsweep::Error: unreadable, disk_full, unwritable, not_found (the folder), and for a compressed
-/// file malformed and not_built.
+/// Returns a file that can be read at any place and is not compressed. It is `opened` itself, or a decompressed copy of
+/// the bytes from its position on. `folder`: of the temporary file for the copy; empty: $TMPDIR, or the system's.
+/// Throws upsweep::Error: unreadable, disk_full, unwritable, not_found (the folder); malformed and not_built for a
+/// compressed file.
 Opened at_any_place(Opened opened, const std::string& folder);
 
 /// Opens standard input as at_any_place() does. It is copied once, and each call returns the same copy.

@@ -19,10 +19,10 @@ namespace upsweep::io {
 ///     csv_cell(). A NULL is an empty cell.
 ///   - JSON: an array of objects, one on each line. Decimals, dates, times, NaN and infinities are strings.
 ///   - text: the values of a row are separated by tabs.
-/// Floats are the shortest text that reads back as the same float, and have a point or an exponent in CSV and JSON.
+/// Floats are the shortest text that reads back as the same float. In CSV and JSON they have a point or an exponent.
 class TextRows {
  public:
-  /// `columns`: name, kind and scale. Of floats also the storage. Throws as OutputFile does.
+  /// `columns`: name, kind and scale; for floats also the storage. Throws as OutputFile does.
   TextRows(const std::string& path, ResultFormat format, std::vector<Field> columns, CellText text);
 
   void begin_row();
@@ -58,9 +58,10 @@ class TextRows {
   bool completed_ = false;
 };
 
-/// Returns a text as a cell of CSV. It is in quotes if it has a comma, a quote, an end of a line, or a blank at an end;
-/// if it is empty, because an empty cell is NULL; and if a reader could take it for a value of another type, such as
-/// 12, true or 2024-01-31. A code such as 007 is text without quotes.
+/// Returns a text as a cell of CSV. It is in quotes in these cases:
+///   - it has a comma, a quote, an end of a line, or a blank at an end;
+///   - it is empty, because an empty cell without quotes is NULL;
+///   - a reader could take it for a value of another type, such as 12, true or 2024-01-31. A code such as 007 is text.
 [[nodiscard]] std::string csv_cell(std::string_view text);
 
 /// Returns a text as a string of JSON. Bytes that are not UTF-8 are replaced by U+FFFD.

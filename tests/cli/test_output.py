@@ -159,7 +159,7 @@ def test_equal_names_get_numbers(table):
 
 
 def test_texts_are_read_back(upsweep, arrow):
-    """What upsweep, Python, pandas and DuckDB read is what was written."""
+    """upsweep, Python and DuckDB read what was written."""
     upsweep.table("t.parquet", {"i": list(range(len(TEXTS))), "text": TEXTS})
     upsweep.ok("query", "SELECT text, i FROM 't.parquet' GROUP BY i, text ORDER BY i", "-o", "out.csv", "--quiet")
     written = (upsweep.folder / "out.csv").read_text()
@@ -338,3 +338,20 @@ def test_npy_to_standard_output_is_asked_for(upsweep):
     assert np.load(io.BytesIO(upsweep.ok("scan", "x.npy", "--format", "npy"))).tolist() == [1, 3, 6]
     assert np.load(io.BytesIO(upsweep.ok("scan", "x.npy", "--format", "npy", "-o", "-"))).tolist() == [1, 3, 6]
     assert upsweep.text("scan", "x.npy", "-o", "/dev/stdout") == "1\n3\n6\n"
+
+
+def test_pipes_and_devices(upsweep, arrow):
+    """Without --format they receive .npy, or CSV from a query."""
+    upsweep.table("x.parquet", {"x": [1, 2, 3]})
+    os.mkfifo(upsweep.folder / "fifo")
+    for args, expected in (
+        (["scan", "x.parquet:x", "--format", "csv"], "x\n1\n3\n6\n"),
+        (["query", "SELECT SUM(x) AS s FROM 'x.parquet'"], "s\n6\n"),
+        (["query", "SELECT SUM(x) AS s FROM 'x.parquet'", "--format", "json"], '[{"s":6}]\n'),
+    ):
+        reader = subprocess.Popen(["cat", "fifo"], cwd=upsweep.folder, stdout=subprocess.PIPE, text=True)
+        upsweep.ok(*args, "-o", "fifo", "--quiet")
+        assert reader.communicate()[0] == expected
+    reader = subprocess.Popen(["cat", "fifo"], cwd=upsweep.folder, stdout=subprocess.PIPE)
+    upsweep.ok("scan", "x.parquet:x", "-o", "fifo", "--quiet")
+    assert np.load(io.BytesIO(reader.communicate()[0])).tolist() == [1, 3, 6]
