@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/query.cpp: `upsweep query`: SQL aggregates over a file of any size.
+// apps/upsweep/query.cpp: `upsweep query`: SQL over a file of any size: aggregates and rows.
 #include "upsweep/query.hpp"
 
 #include <fmt/format.h>
@@ -93,6 +93,9 @@ void print_as_json(const Answer& answer) {
                     times));
 }
 
+/// The number of rows that a terminal shows of longer answers: the first half of this number, and the last half.
+constexpr std::size_t kMostShown = 40;
+
 /// Prints columns next to each other, numbers right-aligned. Returns whether something was shortened.
 bool print_as_text(const Answer& answer) {
   std::vector<TextTable::Column> columns;
@@ -101,7 +104,15 @@ bool print_as_text(const Answer& answer) {
     columns.push_back({printable(column.name), column.kind == ValueKind::text});
   }
   TextTable table(columns);
-  for (const auto& row : answer.rows) {
+  const std::size_t count = answer.rows.size();
+  const bool omits = count > kMostShown && is_terminal("-");
+  for (std::size_t number = 0; number < count; ++number) {
+    if (omits && number == kMostShown / 2) {
+      const std::size_t omitted = count - kMostShown;
+      table.omit(omitted, fmt::format("… {} …", rows_text(static_cast<std::int64_t>(omitted))));
+      number += omitted;
+    }
+    const auto row = answer.rows[number];
     std::vector<std::string> line;
     line.reserve(row.size());
     for (std::size_t c = 0; c < row.size(); ++c) line.push_back(printable(text(answer.columns[c], row[c])));
@@ -285,7 +296,7 @@ int run_query(const Common& given, const QueryOptions& options) {
   const Statement statement(options.sql);
   const auto table = io::open_tables({path_of(statement, options.tables)}, io::CsvCells::typed, given.threads);
   const Query query(statement, *table);
-  const Common common = with_device(given, bytes_of(statement, *table));
+  const Common common = with_device(given, statement.selects_rows() ? 0 : bytes_of(statement, *table));
   Answer answer;
   {
     Progress progress(common.quiet);
