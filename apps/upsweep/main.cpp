@@ -204,7 +204,8 @@ void declare_pack(CLI::App& command, PackOptions& o) {
 }
 
 void declare_query(CLI::App& command, QueryOptions& o) {
-  command.add_option("SQL", o.sql, "SELECT … FROM 'FILE' [WHERE …] [GROUP BY …] [ORDER BY …] [LIMIT …]")->required();
+  command.add_option("SQL", o.sql, "SELECT … FROM 'FILE' [WHERE …] [GROUP BY …] [ORDER BY …] [LIMIT …] [OFFSET …]")
+      ->required();
   CLI::Option* const tables =
       command.add_option("--table", o.tables, "NAME=FILE: read FILE for FROM NAME (repeatable)");
   command.add_option("--mpi", o.files, std::string(kRanksHelp) + "; any name after FROM means all of them")
@@ -430,7 +431,7 @@ int run(int argc, char** argv, Common& common) {
   add("segment", "reduce, scan or sort every list separately", declare_segment, run_segment);
   add("select", "select elements, also of lists, by a mask", declare_select, run_select);
   add("pack", "copy lists from anywhere, one after the other", declare_pack, run_pack);
-  add("query", "run SQL aggregates over a file", declare_query, run_query);
+  add("query", "run SQL over a file: aggregates, or rows", declare_query, run_query);
   add("schema", "show the columns of a file, their types and sizes", declare_schema, run_schema);
   add("subset-sum", "find which of a file's numbers add up to a target", declare_subset_sum, run_subset_sum);
   add("ladder", "verify and time every rung of a problem", declare_ladder, run_ladder);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/query.cpp: `upsweep query`: SQL aggregates over a file of any size.
+// apps/upsweep/query.cpp: `upsweep query`: SQL over a file of any size: aggregates and rows.
 #include "upsweep/query.hpp"
 
 #include <fmt/format.h>
@@ -69,7 +69,7 @@ std::string json_of(const Field& column, const Cell& cell) {
 }
 
 /// The answer as JSON. Its rows are only counted if they were written to a file: `output`.
-void print_as_json(const Answer& answer, const std::optional<std::string>& output) {
+void print_as_json(const Answer& answer, const std::optional<std::string>& output, std::int64_t count) {
   const auto listed = [](const auto& items, const auto& one) {
     std::string all;
     for (const auto& item : items) all += (all.empty() ? "" : ",") + one(item);
@@ -82,7 +82,7 @@ void print_as_json(const Answer& answer, const std::optional<std::string>& outpu
     for (std::size_t c = 0; c < row.size(); ++c) cells += (c > 0 ? "," : "") + json_of(answer.columns[c], row[c]);
     return "[" + cells + "]";
   };
-  const std::string rows = output ? fmt::format("\"count\":{},\"output\":{}", answer.rows.size(), json_text(*output))
+  const std::string rows = output ? fmt::format("\"count\":{},\"output\":{}", count, json_text(*output))
                                   : "\"rows\":" + listed(answer.rows, values);
   std::string times;
   if (answer.rung.starts_with("cuda.")) {
@@ -96,6 +96,9 @@ void print_as_json(const Answer& answer, const std::optional<std::string>& outpu
                     types, rows, json_text(answer.rung), json_text(answer.seconds), answer.bytes_spilled, times));
 }
 
+/// The number of rows that a terminal shows of longer answers: the first half of this number, and the last half.
+constexpr std::size_t kMostShown = 40;
+
 /// Prints columns next to each other, numbers right-aligned. Returns whether something was shortened.
 bool print_as_text(const Answer& answer) {
   std::vector<TextTable::Column> columns;
@@ -104,7 +107,15 @@ bool print_as_text(const Answer& answer) {
     columns.push_back({printable(column.name), column.kind == ValueKind::text});
   }
   TextTable table(columns);
-  for (const auto& row : answer.rows) {
+  const std::size_t count = answer.rows.size();
+  const bool omits = count > kMostShown && is_terminal("-");
+  for (std::size_t number = 0; number < count; ++number) {
+    if (omits && number == kMostShown / 2) {
+      const std::size_t omitted = count - kMostShown;
+      table.omit(omitted, fmt::format("… {} …", rows_text(static_cast<std::int64_t>(omitted))));
+      number += omitted;
+    }
+    const auto row = answer.rows[number];
     std::vector<std::string> line;
     line.reserve(row.size());
     for (std::size_t c = 0; c < row.size(); ++c) line.push_back(printable(text(answer.columns[c], row[c])));
@@ -175,25 +186,43 @@ void report_table(const Common& common, const Answer& answer) {
   remark(fmt::format("{} in {}{}", rows_text(std::ssize(answer.rows)), duration(answer.seconds), by));
 }
 
-/// Writes the answer to the file that -o names, or prints it.
-void report(const Common& common, const QueryOptions& options, io::ResultFormat format, const Answer& answer,
-            const QueryMemory& memory) {
-  std::unique_ptr<io::AnswerWriter> writer;
-  if (options.output && format != io::ResultFormat::text) {
-    writer = io::open_answer(*options.output, format, answer.columns, &text);
-    writer->write(answer.rows);
+/// The output of an answer: the file that -o names, standard output in the format of --format, or a table.
+class AnswerOutput {
+ public:
+  /// Opens the file before the query runs, so that a name that cannot be written is reported first.
+  AnswerOutput(const QueryOptions& options, io::ResultFormat format, const std::vector<Field>& columns)
+      : path_(options.output) {
+    if (path_ && format != io::ResultFormat::text) writer_ = io::open_answer(*path_, format, columns, &text);
   }
-  const std::int64_t rows = std::ssize(answer.rows);
-  name_and_report(writer.get(), [&] {
-    const bool is_file = writer && options.output != "-";
-    if (common.json) return print_as_json(answer, options.output);
-    if (is_file && !common.quiet) report_file(answer, rows, *options.output);
-    if (!writer) report_table(common, answer);
-    if (common.quiet) return;
-    remark_times(answer, memory);
-    remark_spilled(answer, memory);
-  });
-}
+
+  /// Takes rows while the query runs; null if the answer is printed as a table.
+  [[nodiscard]] AnswerSink sink() {
+    if (!writer_) return {};
+    return [this](AnswerRows&& chunk) { write(chunk); };
+  }
+  void write(const AnswerRows& rows) {
+    if (!writer_) return;
+    rows_ += std::ssize(rows);
+    writer_->write(rows);
+  }
+  /// Gives the file its name, and reports.
+  void report(const Common& common, const Answer& answer, const QueryMemory& memory) {
+    name_and_report(writer_.get(), [&] {
+      const bool is_file = writer_ && path_ != "-";
+      if (common.json) return print_as_json(answer, path_, rows_);
+      if (is_file && !common.quiet) report_file(answer, rows_, *path_);
+      if (!writer_) report_table(common, answer);
+      if (common.quiet) return;
+      remark_times(answer, memory);
+      remark_spilled(answer, memory);
+    });
+  }
+
+ private:
+  std::optional<std::string> path_;
+  std::unique_ptr<io::AnswerWriter> writer_;
+  std::int64_t rows_ = 0;  // that were written
+};
 
 QueryCarry fold_file(const Common& common, const Query& query, const Table& table, const QueryMemory& memory) {
   if (common.on_gpu()) return query.fold(gpu::Policy{}.with_rung(common.rung), table, {}, memory.device_bytes);
@@ -287,7 +316,9 @@ int query_on_ranks(const Common& common, const QueryOptions& options, io::Result
     if (!ranks.reports()) return;
     Answer answer = query->answer(*carry);
     answer.seconds = watch.seconds();
-    report(common, options, format, answer, memory);
+    AnswerOutput output(options, format, answer.columns);
+    output.write(answer.rows);
+    output.report(common, answer, memory);
   });
   ranks.settle();
   return 0;
@@ -314,16 +345,17 @@ int run_query(const Common& given, const QueryOptions& asked) {
   const auto table = io::open_tables({path_of(statement, options.tables)}, io::CsvCells::typed, {}, given.threads,
                                      options.spill_folder);
   const Query query(statement, *table);
-  const Common common = with_device(given, bytes_of(statement, *table));
+  const Common common = with_device(given, statement.selects_rows() ? 0 : bytes_of(statement, *table));
+  AnswerOutput output(options, format, query.columns());
   Answer answer;
   {
     Progress progress(common.quiet);
     const std::int64_t total = io::expected_rows(*table);
     const auto show = [&](std::int64_t rows) { progress.count("reading rows", rows, total); };
-    answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, show, memory)
-                             : query.run(policy, *table, show, memory);
+    answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, show, memory, output.sink())
+                             : query.run(policy, *table, show, memory, output.sink());
   }
-  report(common, options, format, answer, memory);
+  output.report(common, answer, memory);
   return 0;
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_query.py: SQL aggregates over the tables of other libraries, dicts of arrays, and files.
+# upsweep/_query.py: SQL over the tables of other libraries, dicts of arrays, and files: aggregates and rows.
 
 from __future__ import annotations
 
@@ -166,17 +166,20 @@ def query(
     spill_dir: str | os.PathLike[str] | None = None,
     **named_tables: Any,
 ) -> Answer:
-    """Computes SQL aggregates over a table, in one pass over the columns that the query names, without copying them.
+    """Computes SQL aggregates or rows of a table, in one pass over the columns that the query names, without copying them.
 
     Parameters
     ----------
     sql : str
         A SELECT statement. The select list may contain SUM, COUNT, COUNT(*), MIN, MAX, AVG and the grouping expressions.
         Operators + - * / and CASE may appear inside aggregates and around them. FROM names one table: a name, or a path in
-        quotes. WHERE, GROUP BY, ORDER BY and LIMIT are supported. PostgreSQL defines the semantics. List functions, such as
-        ``list_sum(list_filter(x, e -> e > 30))``, compute numbers from columns of lists.
+        quotes. WHERE, GROUP BY, ORDER BY, LIMIT and OFFSET are supported. PostgreSQL defines the semantics. List functions,
+        such as ``list_sum(list_filter(x, e -> e > 30))``, compute numbers from columns of lists. Without aggregates and GROUP
+        BY, the answer has a row for each row of the table that WHERE keeps: ``SELECT *, x * 2 AS twice FROM t``. These rows
+        are in the order of the table unless there is an ORDER BY. With LIMIT and without ORDER BY, reading stops early.
     device : {"cpu", "cuda", "auto"}
-        The device that runs the query; "cuda" copies the columns to a GPU, "auto" does this if there is a GPU.
+        The device that runs the query; "cuda" copies the columns to a GPU, "auto" does this if there is a GPU. Queries of rows
+        run on the CPU: they refuse "cuda".
     memory : int or str, optional
         The maximum memory for groups and answer: a number of bytes, or a string such as "4GB" or "500MB". The default is three
         quarters of the free memory. Groups that do not fit are written to a temporary file, and the answer is the same. The
@@ -211,7 +214,7 @@ def query(
     ValueError
         Invalid SQL, with a caret under its position (`code` "bad_sql"); an unknown table or column.
     NotImplementedError
-        SQL that upsweep does not support: joins, subqueries, HAVING, most functions.
+        SQL that upsweep does not support: joins, subqueries, DISTINCT, HAVING, most functions.
     TypeError
         A column that the query names has an unsupported type; an argument is not a table.
     OverflowError, ZeroDivisionError
@@ -235,7 +238,7 @@ def query(
     keywords = ("device", "memory", "spill_dir")
     source = statement.path or given(statement, merged(tables, named_tables), keywords)
     refuse_others(statement, named_tables, keywords)
-    place = _place(device)
+    place = _place("cpu" if device == "auto" and statement.selects_rows else device)
     table, whole = _table(source, statement.path or statement.table, statement)
     return Answer(typed(statement, table, whole).run(table, place, most_bytes, spill_folder))
 
