@@ -21,6 +21,7 @@
 #include "description.hpp"
 #include "examples.hpp"
 #include "io/npy_writer.hpp"
+#include "io/source.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
 #include "upsweep/detail/no_cuda.hpp"
@@ -419,6 +420,15 @@ void add_command(CLI::App& app, Common& common, int& status, const char* name, c
   command->callback([&common, &status, own, run] { status = run(common, *own); });
 }
 
+/// The arguments, in which -:COLUMN is a source and not an option: the other name of standard input replaces the -.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> all(argv, argv + argc);
+  for (std::string& one : all) {
+    if (one.starts_with("-:")) one.replace(0, 1, io::kStandardInputPath);
+  }
+  return all;
+}
+
 int run(int argc, char** argv, Common& common) {
   CLI::App app{"Scans, reductions, ragged arrays, SQL and subset sums at the speed of memory.", "upsweep"};
   app.set_version_flag("-V,--version", UPSWEEP_VERSION);
@@ -462,7 +472,10 @@ int run(int argc, char** argv, Common& common) {
     return 0;
   }
   try {
-    app.parse(argc, argv);  // also runs the command
+    const std::vector<std::string> arguments = arguments_of(argc, argv);
+    std::vector<const char*> pointers;
+    for (const std::string& one : arguments) pointers.push_back(one.c_str());
+    app.parse(argc, pointers.data());  // also runs the command
   } catch (const CLI::CallForHelp&) {
     print(app.help());  // the subcommand's help, if there is a subcommand
   } catch (const CLI::CallForVersion&) {

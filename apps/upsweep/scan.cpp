@@ -418,7 +418,7 @@ class RangeOfFile final : public RankOutput {
       : is_first_(ranks.rank() == 0) {
     ranks.run([&] {
       if (!is_first_) return;
-      writer_ = std::make_unique<io::SharedNpyWriter>(path, io::npy_elements(column));
+      writer_ = std::make_unique<io::SharedNpyWriter>(path, column.type, io::npy_descr(column));
     });
     ranks.settle();
     const std::string temporary = ranks.from_first(is_first_ ? writer_->temporary_path() : "");

@@ -41,7 +41,7 @@ std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads) {
 }
 
 /// Reads the rows of all files that match the paths, as a capsule of an Arrow stream.
-nb::capsule read(const std::vector<nb::bytes>& given, int threads) {
+nb::capsule read_files(const std::vector<nb::bytes>& given, int threads) {
   SignalWatch watch;
   const std::shared_ptr<Table> table = open(given, threads);
   auto stream = std::make_unique<ArrowArrayStream>();
@@ -61,10 +61,13 @@ nb::capsule read(const std::vector<nb::bytes>& given, int threads) {
 }
 
 /// Returns a number, or None for one that is not known.
-nb::object known(std::int64_t number) { return number < 0 ? nb::none() : nb::int_(number); }
+nb::object known(std::int64_t number) {
+  if (number < 0) return nb::none();
+  return nb::int_(number);
+}
 
 /// Describes the table of all files that match the paths.
-nb::dict schema(const std::vector<nb::bytes>& given, int threads) {
+nb::dict describe_files(const std::vector<nb::bytes>& given, int threads) {
   std::vector<std::string> paths;
   for (const nb::bytes& path : given) paths.push_back(path_of(path));
   io::Schema found;
@@ -137,7 +140,7 @@ NB_MODULE(_files, module) {
   module.def("open", &open, nb::arg("paths"), nb::arg("threads"));
   module.def("join", &join, nb::arg("paths"), nb::arg("tables"));
   module.def("open_joined", &open_joined, nb::arg("path"), nb::arg("table"), nb::arg("all"), nb::arg("places"));
-  module.def("read", &read, nb::arg("paths"), nb::arg("threads"));
-  module.def("schema", &schema, nb::arg("paths"), nb::arg("threads"));
+  module.def("read", &read_files, nb::arg("paths"), nb::arg("threads"));
+  module.def("schema", &describe_files, nb::arg("paths"), nb::arg("threads"));
   module.def("matching", &matching, nb::arg("path"));
 }

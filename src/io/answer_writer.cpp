@@ -68,7 +68,7 @@ class NpyAnswer final : public AnswerWriter {
  public:
   NpyAnswer(std::string path, std::vector<Field> columns)
       : path_(std::move(path)), column_(column_of_npy(path_, columns)) {
-    if (column_.kind != ValueKind::integer) open(elements_of(column_));
+    if (column_.kind != ValueKind::integer) open();
   }
 
   void write(const AnswerRows& rows) override {
@@ -92,7 +92,7 @@ class NpyAnswer final : public AnswerWriter {
                                                   ".parquet, .arrow or .json",
                                                   path_, printable(column_.name)));
         }
-        open({integers_ == IntegerType::uint64 ? Type::uint64 : Type::int64});
+        open(integers_ == IntegerType::uint64 ? Type::uint64 : Type::int64);
       }
       require_integers(path_, column_, column, integers_);
     }
@@ -100,7 +100,7 @@ class NpyAnswer final : public AnswerWriter {
     written_ += static_cast<std::int64_t>(n);
   }
   void complete() override {
-    if (!writer_) open({Type::int64});  // there was no row
+    if (!writer_) open(Type::int64);  // there was no row
     writer_->complete();
   }
   void close() override {
@@ -110,19 +110,21 @@ class NpyAnswer final : public AnswerWriter {
   void take_back() noexcept override { writer_->take_back(); }
 
  private:
-  static NpyElements elements_of(const Field& column) {
-    switch (column.kind) {
+  // Opens a file for a column of any kind except integers.
+  void open() {
+    const auto with_unit = [&](char kind) { return fmt::format("<{}8[{}]", kind, unit_of(column_.scale)); };
+    switch (column_.kind) {
       case ValueKind::real:
-        return {column.storage == Storage::float32 ? Type::float32 : Type::float64};
+        return open(column_.storage == Storage::float32 ? Type::float32 : Type::float64);
       case ValueKind::boolean:
-        return {Type::uint8, NpyKind::boolean};
+        return open(Type::uint8, "|b1");
       case ValueKind::date:
-        return {Type::int64, NpyKind::date, "D"};
+        return open(Type::int64, "<M8[D]");
       case ValueKind::timestamp:
-        return {Type::int64, NpyKind::date, unit_of(column.scale)};
+        return open(Type::int64, with_unit('M'));
       case ValueKind::time:
       case ValueKind::duration:
-        return {Type::int64, NpyKind::duration, unit_of(column.scale)};
+        return open(Type::int64, with_unit('m'));
       case ValueKind::integer:
       case ValueKind::decimal:
       case ValueKind::text:
@@ -130,8 +132,7 @@ class NpyAnswer final : public AnswerWriter {
     }
     detail::no_such_value();
   }
-
-  void open(const NpyElements& elements) { writer_.emplace(path_, elements); }
+  void open(Type type, std::string descr = {}) { writer_.emplace(path_, type, -1, std::move(descr)); }
 
   template <class To, class From>
   void put_as(const From& values) {

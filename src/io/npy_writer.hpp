@@ -5,36 +5,24 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "io/output_file.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep::io {
 
-/// The meaning of the elements of a .npy file.
-enum class NpyKind : std::uint8_t {
-  number,
-  boolean,   ///< NumPy's booleans, which are bytes; the type is uint8
-  date,      ///< datetime64; the type is int64
-  duration,  ///< timedelta64; the type is int64
-};
-
-/// The elements of a .npy file.
-struct NpyElements {
-  Type type = Type::int64;
-  NpyKind kind = NpyKind::number;
-  std::string_view unit = {};  ///< of dates and durations: "D", "s", "ms", "us", "ns"
-};
+/// Returns NumPy's name of a type: "<f8".
+std::string npy_descr(Type type);
 
 /// Writes a .npy file, through an OutputFile. Standard output and pipes are written to directly if `count` is known.
 /// Otherwise a temporary file is used, because the header contains the length.
 class NpyWriter {
  public:
   /// `count`: the number of elements, or -1 if it is not known yet.
+  /// `descr`: NumPy's name of the elements, which are stored as `type`, such as "|b1" or "<M8[us]". Empty: that of the
+  /// type.
   /// Throws upsweep::Error: unwritable, is_directory, not_found (no such folder), disk_full.
-  NpyWriter(const std::string& path, NpyElements elements, std::int64_t count = -1);
-  NpyWriter(const std::string& path, Type type, std::int64_t count = -1) : NpyWriter(path, NpyElements{type}, count) {}
+  NpyWriter(const std::string& path, Type type, std::int64_t count = -1, std::string descr = {});
   ~NpyWriter();
   NpyWriter(const NpyWriter&) = delete;
   NpyWriter& operator=(const NpyWriter&) = delete;
@@ -62,7 +50,7 @@ class NpyWriter {
 class SharedNpyWriter {
  public:
   /// For the process that creates the file. It writes the first elements.
-  SharedNpyWriter(const std::string& path, NpyElements elements);
+  SharedNpyWriter(const std::string& path, Type type, std::string descr);
   /// For any other process: `temporary_path` is the path of the first process.
   SharedNpyWriter(const std::string& path, Type type, const std::string& temporary_path, std::int64_t first);
   ~SharedNpyWriter();

@@ -39,7 +39,7 @@ namespace {
 
 // Opens a file for reading at any place, without compression.
 Opened open_whole(const std::string& path, const std::string& folder) {
-  if (path == "-") return spooled_standard_input(folder);
+  if (path == "-" || path == kStandardInputPath) return spooled_standard_input(folder);
   Opened opened = open_file(path);
   if (opened.regular || can_be_spooled(opened.file)) return at_any_place(std::move(opened), folder);
   throw Error(Code::unreadable, fmt::format("{}: is a device, and tables are read only from files, pipes and standard "

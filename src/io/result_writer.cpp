@@ -98,7 +98,7 @@ class NpyResults final : public ResultWriter {
 
  private:
   void open(const std::string& file, const ResultColumn& column, std::int64_t count) {
-    writers_.push_back(std::make_unique<NpyWriter>(file, npy_elements(column), count));
+    writers_.push_back(std::make_unique<NpyWriter>(file, column.type, count, npy_descr(column)));
     files_.push_back(file);
   }
   // Returns the first NULL of elements first … end - 1, or `end`.
@@ -238,10 +238,6 @@ ResultFormat format_of_results(const std::string& path, ResultFormat other) {
                   kResultNames, path + ".csv"));
 }
 
-NpyElements npy_elements(const ResultColumn& column) {
-  return {column.type, column.meaning == Meaning::boolean ? NpyKind::boolean : NpyKind::number};
-}
-
 std::string distinct_name(const std::string& name, std::span<const std::string> taken) {
   std::string distinct = name;
   for (int number = 2; std::ranges::find(taken, distinct) != taken.end(); ++number) {
@@ -268,6 +264,10 @@ std::unique_ptr<ResultWriter> open_results(const std::string& path, ResultFormat
     return open_arrow_results(path, format, shape, std::move(columns));
   }
   return std::make_unique<TextResults>(path, format, std::move(columns), text);
+}
+
+std::string npy_descr(const ResultColumn& column) {
+  return column.meaning == Meaning::boolean ? "|b1" : npy_descr(column.type);
 }
 
 }  // namespace upsweep::io

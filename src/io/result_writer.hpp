@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "io/column_info.hpp"
-#include "io/npy_writer.hpp"
 #include "io/result_format.hpp"
 #include "upsweep/lists.hpp"
 
@@ -72,8 +71,8 @@ std::unique_ptr<ResultWriter> open_results(const std::string& path, ResultFormat
 std::unique_ptr<ResultWriter> open_arrow_results(const std::string& path, ResultFormat format, Shape shape,
                                                  std::vector<ResultColumn> columns);
 
-/// Returns the elements of a column in .npy: dates and decimals are their numbers.
-[[nodiscard]] NpyElements npy_elements(const ResultColumn& column);
+/// Returns the 'descr' of a column in the header of a .npy file: of its meaning if NumPy has it, otherwise of its type.
+std::string npy_descr(const ResultColumn& column);
 
 /// Throws overflow for a value of a column that does not fit its meaning: see ResultColumn::misfit_is_null. `row` is
 /// its number among all values.

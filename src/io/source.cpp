@@ -75,10 +75,12 @@ bool begins_as_npy(const Descriptor& file) {
 
 Source split_source(const std::string& source) {
   if (source.empty()) throw Error(Code::not_found, "the name of a file is empty; name a file");
-  if (source == "-") return {source, std::nullopt};
+  for (const std::string_view input : {std::string_view("-"), kStandardInputPath}) {
+    if (source == input) return {"-", std::nullopt};
+    if (source.starts_with(std::string(input) + ":")) return {"-", source.substr(input.size() + 1)};
+  }
   const int whole = look_for(source);
   if (whole == 0) return {source, std::nullopt};
-  if (source.starts_with("-:")) return {"-", source.substr(2)};
   // Names of files and of columns may both contain colons.
   int head = whole;
   std::string path = source;

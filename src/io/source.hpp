@@ -16,9 +16,9 @@ struct Source {
   std::optional<std::string> column;
 };
 
-/// Splits "FILE:COLUMN". FILE "-" is standard input. A file whose name contains ':' takes precedence. Otherwise the
-/// column begins after the first ':' that follows the name of a file. Throws upsweep::Error not_found and unreadable if
-/// there is none.
+/// Splits "FILE:COLUMN". FILE "-" or "/dev/stdin" is standard input, and "-" in the result. A file whose name contains
+/// ':' takes precedence. Otherwise the column begins after the first ':' that follows the name of a file. Throws
+/// upsweep::Error not_found and unreadable if there is none.
 Source split_source(const std::string& source);
 
 /// Returns the path in a source; the whole source if there is no such file.
@@ -52,5 +52,6 @@ Opened open_file(FilePath path);
 Opened open_standard_input();
 
 inline constexpr std::string_view kStandardInput = "standard input";  ///< in messages
+inline constexpr std::string_view kStandardInputPath = "/dev/stdin";  ///< the same as "-"
 
 }  // namespace upsweep::io

@@ -131,11 +131,14 @@ std::string json_string(std::string_view text) {
 TextRows::TextRows(const std::string& path, ResultFormat format, std::vector<Field> columns, CellText text)
     : file_(path, Writing::in_order), format_(format), columns_(std::move(columns)), text_(text) {
   if (format_ == ResultFormat::csv) {
-    for (const Field& column : columns_) rows_ += (&column == columns_.data() ? "" : ",") + csv_name(column.name);
+    for (const Field& column : columns_) {
+      if (&column != columns_.data()) rows_ += ',';
+      rows_ += csv_name(column.name);
+    }
     rows_ += '\n';
   } else if (format_ == ResultFormat::json) {
     for (const Field& column : columns_) keys_.push_back(json_string(column.name) + ":");
-    rows_ = "[";
+    rows_ += '[';
   }
 }
 
@@ -162,7 +165,7 @@ void TextRows::add(const Cell& cell) {
 }
 
 void TextRows::begin_list() {
-  list_ = "[";
+  list_.assign(1, '[');
   any_element_ = false;
 }
 

@@ -355,3 +355,53 @@ def test_pipes_and_devices(upsweep, arrow):
     reader = subprocess.Popen(["cat", "fifo"], cwd=upsweep.folder, stdout=subprocess.PIPE)
     upsweep.ok("scan", "x.parquet:x", "-o", "fifo", "--quiet")
     assert np.load(io.BytesIO(reader.communicate()[0])).tolist() == [1, 3, 6]
+
+
+# --------------------------------------------------------------------------------------------------------------- rows
+
+
+def test_rows_are_written_as_they_are_read(upsweep, arrow):
+    import pyarrow.parquet
+
+    count = 300_000
+    rng = np.random.default_rng(3)
+    table = arrow.table(
+        {
+            "i": arrow.array(np.arange(count)),
+            "f": arrow.array(rng.random(count, np.float32), mask=rng.random(count) < 0.1),
+            "u": arrow.array(rng.integers(0, 2**64, count, np.uint64)),
+            "text": arrow.array(np.char.add("w", rng.integers(0, 1000, count).astype(str))),
+        }
+    )
+    upsweep.table("t.parquet", table, row_group_size=70_000)
+    sql = "SELECT i, f, u, text FROM 't.parquet' WHERE i - i / 3 * 3 = 0"
+    expected = table.filter(arrow.array(np.arange(count) % 3 == 0))
+    result = upsweep.json("query", sql, "-o", "out.parquet")
+    assert result["count"] == expected.num_rows
+    assert pyarrow.parquet.read_table(upsweep.folder / "out.parquet").equals(expected)
+    for name in ("out.csv", "out.arrow", "out.json"):
+        upsweep.ok("query", sql, "-o", name, "--quiet")
+        again = f"SELECT SUM(i), COUNT(f), SUM(u), MAX(text) FROM '{'out.csv' if name == 'out.json' else name}'"
+        assert upsweep.json("query", again)["rows"] == upsweep.json("query", again.replace(name, "out.parquet"))["rows"]
+    rows = json.loads((upsweep.folder / "out.json").read_text())
+    assert [row["i"] for row in rows] == expected["i"].to_pylist() and rows[5]["text"] == expected["text"][5].as_py()
+    upsweep.ok("query", "SELECT i FROM 't.parquet' LIMIT 5 OFFSET 2", "-o", "out.npy", "--quiet")
+    assert upsweep.load("out.npy").tolist() == [2, 3, 4, 5, 6]
+
+
+def test_the_end_of_a_pipe_ends_a_query_of_rows(upsweep, arrow):
+    upsweep.table("t.parquet", {"x": np.arange(2_000_000)})
+    done = upsweep.shell(""""$U" query "SELECT x FROM 't.parquet'" --format csv | head -2; echo ${PIPESTATUS[0]}""")
+    assert (done.stdout, done.stderr) == (b"x\n0\n141\n", b"")
+
+
+def test_an_error_late_in_the_rows_leaves_the_old_file(upsweep, arrow):
+    upsweep.table("t.parquet", {"x": np.arange(300_000)[::-1]}, row_group_size=70_000)
+    for name in [*NAMES, "out.npy"]:
+        upsweep.write(name, "before")
+        upsweep.fails("division_by_zero", "query", "SELECT 1 / x AS y FROM 't.parquet'", "-o", name, index=299_999)
+        assert (upsweep.folder / name).read_bytes() == b"before"
+
+
+def test_an_output_that_cannot_be_written_is_reported_before_the_query_runs(table):
+    table.fails("not_found", "query", "SELECT 1 / (key - key) AS x FROM 't.parquet'", "-o", "nowhere/out.csv")

@@ -44,6 +44,7 @@ def test_types_and_values(tmp_path, columns, suffix):
     result = upsweep.read(path)
     assert result.to_pydict() == table.to_pydict()
     types = {field.name: str(field.type) for field in result.schema}
+    assert types.pop("small") in ("decimal128(9, 2)", "decimal128(18, 2)")  # as it is stored in 32 or 64 bits
     assert types == {
         "i8": "int8",
         "u64": "uint64",
@@ -51,7 +52,6 @@ def test_types_and_values(tmp_path, columns, suffix):
         "f64": "double",
         "flag": "bool",
         "day": "date32[day]",
-        "small": "decimal128(9, 2)",
         "wide": "decimal128(38, 1)",
         "text": "string",
         "lists": "large_list<item: int32>",
@@ -60,6 +60,7 @@ def test_types_and_values(tmp_path, columns, suffix):
 
 
 def test_many_rows_on_any_number_of_threads(tmp_path):
+    import pyarrow.csv
     import pyarrow.parquet
 
     rng = np.random.default_rng(1)
@@ -68,12 +69,11 @@ def test_many_rows_on_any_number_of_threads(tmp_path):
         {
             "x": pa.array(rng.integers(0, 1000, n), mask=rng.random(n) < 0.1),
             "flag": pa.array(rng.random(n) < 0.5, mask=rng.random(n) < 0.1),
-            "text": pa.array(rng.integers(0, 50, n).astype(str), mask=rng.random(n) < 0.1),
+            "text": pa.array(np.char.add("w", rng.integers(0, 50, n).astype(str)), mask=rng.random(n) < 0.1),
         }
     )
     pyarrow.parquet.write_table(table, tmp_path / "t.parquet", row_group_size=70_000)
-    pa.csv = pytest.importorskip("pyarrow.csv")
-    pa.csv.write_csv(table, tmp_path / "t.csv")
+    pyarrow.csv.write_csv(table, tmp_path / "t.csv")
     for threads in (1, 3):
         with upsweep.options(threads=threads):
             assert upsweep.read(tmp_path / "t.parquet").equals(table)
