@@ -556,7 +556,8 @@ TEST_F(IoTest, SeveralFilesAppearTogetherOrNotAtAll) {
     return found;
   };
   const auto open = [&] {
-    auto writer = open_results(path("out.npy"), Shape::lists, {{.type = Type::float64}, {.type = Type::float64}});
+    auto writer = open_results(path("out.npy"), ResultFormat::npy, Shape::lists,
+                               {{.type = Type::float64}, {.type = Type::float64}}, nullptr);
     writer->write_lists(offsets, columns);
     return writer;
   };
@@ -596,7 +597,7 @@ TEST_F(IoTest, WhatIsReplacedCanBeHadBack) {
     };
     const auto before = inode();
     const auto open = [&](const std::string& name) {
-      return open_results(path(name), Shape::values, {{.type = Type::float64}});
+      return open_results(path(name), ResultFormat::npy, Shape::values, {{.type = Type::float64}}, nullptr);
     };
     {
       const auto writer = open("out.npy");
@@ -629,7 +630,7 @@ TEST_F(IoTest, ASignalLeavesTheOldFilesOrTheNewOnes) {
     return found;
   };
   const auto write = [&](Shape shape) {
-    const auto writer = open_results(path("out.npy"), shape, {{.type = Type::float64}});
+    const auto writer = open_results(path("out.npy"), ResultFormat::npy, shape, {{.type = Type::float64}}, nullptr);
     writer->close();
   };
   const auto expect_all = [&](Shape shape, const std::vector<std::string>& names) {
@@ -672,7 +673,8 @@ TEST_F(IoTest, SigkillLeavesTheOldFileOrTheNewOne) {
       put("out.npy", "before");
       status = tests::in_child([&] {
         changes_left = changes;
-        const auto writer = open_results(path("out.npy"), Shape::values, {{.type = Type::float64}});
+        const auto writer =
+            open_results(path("out.npy"), ResultFormat::npy, Shape::values, {{.type = Type::float64}}, nullptr);
         const double value[] = {7};
         const ResultArray column{value};
         writer->write({&column, 1}, 1);
@@ -705,7 +707,8 @@ TEST_F(IoTest, SuffixesMayBeInCapitalLetters) {
   const double values[] = {1, 2, 3};
   const ResultArray column{values};
   const auto write = [&](const std::string& name) {
-    const auto writer = open_results(path(name), Shape::lists, {{.name = "x", .type = Type::float64}});
+    const auto writer = open_results(path(name), format_of_results(name, ResultFormat::npy), Shape::lists,
+                                     {{.name = "x", .type = Type::float64}}, nullptr);
     writer->write_lists(offsets, {&column, 1});
     writer->close();
   };

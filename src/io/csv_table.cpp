@@ -59,8 +59,8 @@ constexpr std::size_t kShownCell = 60;  // bytes, in messages
 
 class CsvTable final : public ArrowTable {
  public:
-  CsvTable(const std::string& path, const CsvOptions& options, const ChooseColumn& choose, int threads)
-      : ArrowTable(path) {
+  CsvTable(const FilePath& opened, const CsvOptions& options, const ChooseColumn& choose, int threads)
+      : ArrowTable(opened) {
     if (!open(options, choose, threads)) {
       // Somewhere after the rows that were sniffed there is text that is not UTF-8.
       CsvOptions decoded = options;
@@ -72,7 +72,7 @@ class CsvTable final : public ArrowTable {
  private:
   // Returns false if the file is not UTF-8, and nothing says that it is.
   bool open(const CsvOptions& options, const ChooseColumn& choose, int threads) {
-    const auto file = open_csv(path_, open_again(path_, state_), options);
+    const auto file = open_csv(path_, open_again(file_, state_), options);
     const CsvNames names = read_names(*file);
     format_ = {file, static_cast<int>(names.names.size())};
     check_first_block(names.end);
@@ -100,6 +100,7 @@ class CsvTable final : public ArrowTable {
 
  public:
   [[nodiscard]] std::vector<std::string> remarks() const override { return remarks_; }
+  [[nodiscard]] Format format() const override { return Format::csv; }
 
   [[nodiscard]] RecordBatches batches(int row_group, const std::vector<int>& columns) const override {
     const std::vector<int> wanted = Selection(columns).columns;
@@ -131,7 +132,7 @@ class CsvTable final : public ArrowTable {
  private:
   // Opens the file again and checks that its state is the same as before.
   [[nodiscard]] CsvFormat opened() const {
-    return {with_descriptor(*format_.file, open_again(path_, state_)), format_.columns};
+    return {with_descriptor(*format_.file, open_again(file_, state_)), format_.columns};
   }
 
   [[nodiscard]] CsvPlace here() const { return {*format_.file, path_, 0, format_.has_one_column()}; }
@@ -295,9 +296,9 @@ class CsvTable final : public ArrowTable {
 
 }  // namespace
 
-std::unique_ptr<Table> open_csv_table(const std::string& path, const CsvOptions& options,
-                                      const ChooseColumn& choose, int threads) {
-  return std::make_unique<CsvTable>(path, options, choose, threads);
+std::unique_ptr<Table> open_csv_table(const FilePath& file, const CsvOptions& options, const ChooseColumn& choose,
+                                      int threads) {
+  return std::make_unique<CsvTable>(file, options, choose, threads);
 }
 
 }  // namespace upsweep::io

@@ -43,7 +43,7 @@ def query(
     Parameters
     ----------
     sql : str
-        As for `upsweep.query`. FROM names a table, or a path in quotes.
+        As for `upsweep.query`, with aggregates or GROUP BY. FROM names a table, or a path in quotes.
     client : distributed.Client, optional
         The cluster that runs the query. The default is Dask's default: the latest client, or threads of this process.
     tables : mapping, optional
@@ -89,6 +89,10 @@ def query(
     """
     begin = time.perf_counter()
     statement = _query.parsed(sql)
+    if statement.selects_rows:
+        raise NotImplementedError(
+            "a query without aggregates and GROUP BY returns rows, which have no carry to merge: use upsweep.query, or select rows with Dask"
+        )
     source = statement.path or _query.given(statement, _query.merged(tables, named_tables), ("client",))
     _query.refuse_others(statement, named_tables, ("client",))
     name = statement.path or statement.table

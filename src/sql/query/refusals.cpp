@@ -61,7 +61,6 @@ void require_clauses(const std::string& sql, const Json& select) {
       {"havingClause", "HAVING", "having", "filter the rows of the answer instead"},
       {"windowClause", "WINDOW (window functions)", "window", kInsteadOfWindows},
       {"valuesLists", "VALUES", "values", "a query reads a table"},
-      {"limitOffset", "OFFSET", "offset", "drop the first rows of the answer instead"},
       {"lockingClause", "FOR UPDATE", "for", "tables are only read"},
       {"withClause", "WITH", "with", "a query is one SELECT from one table"},
       {"larg", "UNION, EXCEPT or INTERSECT", "union except intersect", "run each SELECT as a separate query"},
