@@ -80,10 +80,7 @@ def test_an_answer_in_every_format(table, name):
     assert names == ["key", "price", "real", "day", "name", "n"]
     if name == "out.csv":
         assert (table.folder / name).read_text() == (
-            "key,price,real,day,name,n\n"
-            '1,1.50,0.1,2024-02-29,"x,y",1\n'
-            '2,,NaN,0001-01-01,"",1\n'
-            "3,-0.05,3.0,,,1\n"
+            'key,price,real,day,name,n\n1,1.50,0.1,2024-02-29,"x,y",1\n2,,NaN,0001-01-01,"",1\n3,-0.05,3.0,,,1\n'
         )
     elif name == "out.json":
         assert rows == [
@@ -100,9 +97,7 @@ def test_an_answer_in_every_format(table, name):
 def test_types_of_an_answer(table, arrow):
     import pyarrow.parquet
 
-    sql = (
-        "SELECT SUM(key) AS i, SUM(price) AS p, SUM(real) AS r, MAX(day) AS d, MAX(name) AS s FROM 't.parquet' WHERE key < 2"
-    )
+    sql = "SELECT SUM(key) AS i, SUM(price) AS p, SUM(real) AS r, MAX(day) AS d, MAX(name) AS s FROM 't.parquet' WHERE key < 2"
     table.ok("query", sql, "-o", "out.parquet", "--quiet")
     schema = pyarrow.parquet.read_schema(table.folder / "out.parquet")
     assert [str(field.type) for field in schema] == ["int64", "decimal128(38, 2)", "double", "date32[day]", "string"]

@@ -113,7 +113,9 @@ def test_folders_are_columns(folders):
         [2024, 1, 2401],
         [2024, 2, 2402],
     ]
-    assert folders.json("query", f"SELECT SUM(x), COUNT(*) FROM '{path}' WHERE year = 2024 AND month < 2")["rows"] == [[2401, 1]]
+    assert folders.json("query", f"SELECT SUM(x), COUNT(*) FROM '{path}' WHERE year = 2024 AND month < 2")["rows"] == [
+        [2401, 1]
+    ]
     assert folders.text("reduce", f"{path}:year", "--op", "max") == "2024\n"
     assert folders.text("reduce", f"{path}:x") == f"{2301 + 2302 + 2401 + 2402}\n"
     assert described(folders.json("schema", path)) == [("x", "int64", 0), ("year", "int64", 0), ("month", "int64", 0)]

@@ -6,7 +6,6 @@ import gzip
 
 import numpy as np
 import pytest
-
 import upsweep
 
 pa = pytest.importorskip("pyarrow")
