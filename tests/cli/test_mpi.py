@@ -135,7 +135,7 @@ def test_a_query_is_of_all_files(upsweep, ranks):
 def test_a_query_of_rows_is_refused(upsweep, parts):
     files, _ = parts
     message = (
-        "a query of rows has no carry that could be merged: it has neither aggregates nor GROUP BY; run it on the whole table in "
+        "rank 0: a query of rows has no carry that could be merged: it has neither aggregates nor GROUP BY; run it on the whole table in "
         "one process, or on each part, and concatenate the rows"
     )
     fails(upsweep, 2, 2, message, "query", "SELECT x0 FROM t", "--mpi", *files)

@@ -39,7 +39,8 @@ def test_an_answer_is_a_table_for_other_libraries(table):
     answer = upsweep.query(
         "SELECT key, f32, d128, day, flag, coded, key * 2 AS twice FROM t WHERE i8 > 50 AND coded IS NOT NULL", t=table
     )
-    kept = table.filter(compute.and_(compute.greater(table["i8"], 50), compute.is_valid(table["coded"])))
+    names = ["key", "i8", "f32", "d128", "day", "flag", "coded"]  # pyarrow does not filter every type
+    kept = table.select(names).filter(compute.and_(compute.greater(table["i8"], 50), compute.is_valid(table["coded"])))
     arrow = pa.table(answer)
     assert arrow.column_names == ["key", "f32", "d128", "day", "flag", "coded", "twice"]
     assert [str(field.type) for field in arrow.schema][:6] == [
@@ -61,7 +62,7 @@ def test_an_answer_is_a_table_for_other_libraries(table):
 def test_order(table):
     order = "ORDER BY d128 DESC NULLS LAST, coded NULLS FIRST, key"
     sql = f"SELECT key, coded FROM t WHERE i64 > 0 {order}"
-    rows = duck(sql, table)
+    rows = duck(sql, table.select(["key", "coded", "i64", "d128"]))
     assert upsweep.query(sql, t=table).rows() == rows
     assert upsweep.query(f"{sql} LIMIT 100 OFFSET 30", t=table).rows() == rows[30:130]
     # Without the last term, equal rows keep the order of the table: here the key ascends.
