@@ -332,6 +332,14 @@ AnswerColumn gathered_column(std::span<const AnswerChunk> chunks, std::size_t wh
   return to;
 }
 
+AnswerChunk chunk_of(std::span<const AnswerChunk> chunks, std::span<const Source> rows) {
+  AnswerChunk chunk;
+  for (std::size_t c = 0; c < chunks[0].columns.size(); ++c) {
+    chunk.columns.push_back(gathered_column(chunks, c, rows, 1));
+  }
+  return chunk;
+}
+
 std::vector<AnswerColumn> taken_columns(std::vector<AnswerChunk>& chunks, std::span<const Source> order,
                                         std::size_t columns, int threads) {
   std::vector<AnswerColumn> taken;

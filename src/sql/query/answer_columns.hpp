@@ -27,6 +27,9 @@ struct AnswerChunk {
   [[nodiscard]] std::int64_t bytes() const;
 };
 
+/// Returns the number of rows of a chunk that has columns, also if it has no places.
+inline std::size_t count_of(const AnswerChunk& chunk) { return chunk.columns[0].size(); }
+
 /// A row of one of several chunks.
 struct Source {
   std::uint32_t chunk;
@@ -57,6 +60,8 @@ detail::Unwritten<Source> one_after_the_other(std::span<const std::int64_t> coun
 AnswerColumn gathered_column(std::span<const AnswerChunk> chunks, std::size_t which, std::span<const Source> order,
                              int threads);
 
+/// Returns these rows as one chunk without places.
+AnswerChunk chunk_of(std::span<const AnswerChunk> chunks, std::span<const Source> rows);
 /// Returns the first `columns` columns of those rows, in that order. The chunks are empty afterwards.
 std::vector<AnswerColumn> taken_columns(std::vector<AnswerChunk>& chunks, std::span<const Source> order,
                                         std::size_t columns, int threads);

@@ -18,6 +18,7 @@
 #include "sql/query/row_execute.hpp"
 #include "sql/query/row_gatherer.hpp"
 #include "sql/query/row_order.hpp"
+#include "sql/query/row_sort.hpp"
 #include "system/memory.hpp"
 
 namespace upsweep::query {
@@ -29,8 +30,6 @@ constexpr std::size_t kLeastChunk = kBatchRows / 2;
 constexpr std::int64_t kFewRowBytes = std::int64_t{16} << 20;
 /// Bytes of rows per thread that may wait for earlier ones: some batches of a dozen columns.
 constexpr std::int64_t kWaitingBytes = std::int64_t{64} << 20;
-
-std::size_t count_of(const AnswerChunk& chunk) { return chunk.columns[0].size(); }
 
 std::vector<std::int64_t> counts_of(std::span<const AnswerChunk> chunks) {
   std::vector<std::int64_t> counts;
@@ -133,7 +132,7 @@ class SortedRows final : public RowUser {
 
   bool use(AnswerChunk&& rows) override {
     kept_ += static_cast<std::int64_t>(count_of(rows));
-    bytes_.add(rows.bytes() + static_cast<std::int64_t>(count_of(rows) * sizeof(Source)));
+    bytes_.add(rows.bytes() + static_cast<std::int64_t>(count_of(rows)) * kSortBytes);
     chunks_.push_back(std::move(rows));
     if (kept_ / 2 >= plan_.limit && kept_ >= plan_.limit + kBlock) drop_past_limit();
     return true;
@@ -147,8 +146,7 @@ class SortedRows final : public RowUser {
   std::vector<AnswerColumn> finish(int threads) override {
     if (chunks_.empty()) return {};
     if (kept_ > plan_.limit) drop_past_limit();
-    detail::Unwritten<Source> rows = one_after_the_other(counts_of(chunks_), threads);
-    std::stable_sort(rows.begin(), rows.end(), [&](Source a, Source b) { return compare(a, b) < 0; });
+    const detail::Unwritten<Source> rows = sorted_rows(plan_, chunks_, threads);
     std::span<const Source> left = past_offset(plan_, rows);
     if (!sink_) return taken_columns(chunks_, left, plan_.selected, threads);
     for (AnswerChunk& chunk : chunks_) chunk.columns.resize(plan_.selected);

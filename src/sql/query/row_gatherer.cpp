@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sql/query/row_sort.hpp"
+
 namespace upsweep::query {
 
 RowGatherer::RowGatherer(const QueryPlan& plan, const Kernels& kernels)
@@ -90,33 +92,6 @@ void RowGatherer::add_one_by_one(const Batch& batch) {
       return;
     }
   }
-}
-
-std::vector<Source> first_rows(const QueryPlan& plan, std::span<const AnswerChunk> chunks) {
-  std::vector<Source> rows;
-  for (std::uint32_t chunk = 0; chunk < chunks.size(); ++chunk) {
-    const auto count = static_cast<std::uint32_t>(chunks[chunk].columns[0].size());
-    for (std::uint32_t row = 0; row < count; ++row) rows.push_back({chunk, row});
-  }
-  if (std::cmp_less_equal(rows.size(), plan.limit)) return rows;
-  const auto is_earlier = [](Source a, Source b) { return a.chunk != b.chunk ? a.chunk < b.chunk : a.row < b.row; };
-  const RowOrder row_order(plan);
-  const auto precedes = [&](Source a, Source b) {
-    const int order = row_order.compare(chunks[a.chunk], a.row, chunks[b.chunk], b.row);
-    return order != 0 ? order < 0 : is_earlier(a, b);
-  };
-  std::nth_element(rows.begin(), rows.begin() + plan.limit, rows.end(), precedes);
-  rows.resize(static_cast<std::size_t>(plan.limit));
-  std::sort(rows.begin(), rows.end(), is_earlier);
-  return rows;
-}
-
-AnswerChunk chunk_of(std::span<const AnswerChunk> chunks, std::span<const Source> rows) {
-  AnswerChunk chunk;
-  for (std::size_t c = 0; c < chunks[0].columns.size(); ++c) {
-    chunk.columns.push_back(gathered_column(chunks, c, rows, 1));
-  }
-  return chunk;
 }
 
 }  // namespace upsweep::query

@@ -21,7 +21,7 @@ struct GatheredRows {
   AnswerChunk rows = {};
   std::exception_ptr error = {};  ///< of the row that follows these; null: there is none
 
-  [[nodiscard]] std::size_t count() const { return rows.columns.empty() ? 0 : rows.columns[0].size(); }
+  [[nodiscard]] std::size_t count() const { return rows.columns.empty() ? 0 : count_of(rows); }
 };
 
 class RowGatherer {
@@ -51,11 +51,5 @@ class RowGatherer {
   const AnswerChunk* last_ = nullptr;
   std::int64_t done_ = 0;  ///< the kept rows before this row of the batch are in the result
 };
-
-/// Returns the first rows within the limit by the terms of ORDER BY, of rows without places, in the order of the table.
-std::vector<Source> first_rows(const QueryPlan& plan, std::span<const AnswerChunk> chunks);
-
-/// Returns these rows as one chunk.
-AnswerChunk chunk_of(std::span<const AnswerChunk> chunks, std::span<const Source> rows);
 
 }  // namespace upsweep::query
