@@ -42,6 +42,7 @@ struct ScanOptions {
   std::optional<std::string> output;
   std::string format;     ///< of standard output; "": text
   bool one_file = false;  ///< with --mpi
+  std::optional<int> axis;
 };
 
 struct ReduceOptions {
@@ -51,6 +52,7 @@ struct ReduceOptions {
   std::string dtype;
   std::string nulls = "refuse";
   std::string device_memory;  ///< "": the default
+  std::optional<int> axis;
   std::optional<std::string> output;
   std::string format;  ///< of standard output; "": text
 };

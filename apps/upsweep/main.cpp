@@ -160,10 +160,11 @@ void declare_scan(CLI::App& command, ScanOptions& o) {
                 "with --mpi, write one OUT.npy on a shared file system, not one file per process")
       ->needs(mpi)
       ->needs(output);
+  command.add_option("--axis", o.axis, "scan a .npy array along this axis, from 0; -1 is the last")->excludes(mpi);
 }
 
 void declare_reduce(CLI::App& command, ReduceOptions& o) {
-  declare_input(command, o.input, o.files);
+  CLI::Option* const mpi = declare_input(command, o.input, o.files);
   command.add_option("--op", o.op, operator_names() + " (default: add)");
   command.add_option("--dtype", o.dtype,
                      "set the output type (default: int64, uint64, or the input's float type; for decimals, a decimal, "
@@ -172,6 +173,7 @@ void declare_reduce(CLI::App& command, ReduceOptions& o) {
   declare_device_memory(command, o.device_memory);
   command.add_option("-o,--output", o.output, std::string("the value as a table of one row: ") + kOutputHelp);
   command.add_option("--format", o.format, kFormatHelp);
+  command.add_option("--axis", o.axis, "reduce a .npy array along this axis, from 0; -1 is the last")->excludes(mpi);
 }
 
 void declare_offsets(CLI::App& command, OffsetsOptions& o) {

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "along.hpp"
 #include "chunks.hpp"
 #include "column_files.hpp"
 #include "commands.hpp"
@@ -47,9 +48,28 @@ void set_row(Reduced& reduced, Field field, const Cell& cell) {
   reduced.rows.columns.push_back(std::move(column));
 }
 
+/// What the values of a column of this type are. With another type than the column's they are numbers.
+ValueKind kind_of(Type type, const io::ColumnInfo& info) {
+  switch (type == info.type ? info.meaning : io::Meaning::number) {
+    case io::Meaning::date:
+      return ValueKind::date;
+    case io::Meaning::boolean:
+      return ValueKind::boolean;
+    case io::Meaning::timestamp:
+      return ValueKind::timestamp;
+    case io::Meaning::time:
+      return ValueKind::time;
+    case io::Meaning::duration:
+      return ValueKind::duration;
+    case io::Meaning::number:
+    case io::Meaning::decimal:
+      break;
+  }
+  return is_float(type) ? ValueKind::real : ValueKind::integer;
+}
+
 Reduced value_of(const void* element, Type type, const io::ColumnInfo& info) {
-  Reduced reduced{to_json(element, type, info), to_text(element, type, info), name(type)};
-  const ValueKind number = is_float(type) ? ValueKind::real : ValueKind::integer;
+  Reduced reduced{to_json(element, type, info), to_text(element, type, info), type_word(type, info)};
   Cell cell;
   visit_type(type, [&]<class T>(std::type_identity<T>) {
     const T value = *static_cast<const T*>(element);
@@ -61,8 +81,10 @@ Reduced value_of(const void* element, Type type, const io::ColumnInfo& info) {
   });
   set_row(reduced,
           {.name = info.field,
-           .kind = info.meaning == io::Meaning::date ? ValueKind::date : number,
-           .storage = storage_of(type)},
+           .kind = kind_of(type, info),
+           .storage = storage_of(type),
+           .scale = io::is_temporal(info.meaning) ? info.scale : 0,
+           .zone = info.zone},
           cell);
   return reduced;
 }
@@ -114,9 +136,10 @@ struct ReducePlan {
 };
 
 ReducePlan plan_of(const Common& common, const ReduceOptions& options, const io::ColumnInfo& read) {
-  const io::ColumnInfo info = meaning_of(read, options.dtype);
-  const Type type = parse_dtype(options.dtype, info);
-  const Operator op = parse_op(options.op, info, type);
+  io::ColumnInfo info = meaning_of(read, options.dtype);
+  const Type computed = parse_dtype(options.dtype, info);
+  const Operator op = parse_op(options.op, info, computed);
+  const Type type = type_by(op, computed, options.dtype, info);
   return {.info = info,
           .type = type,
           .given = given_type(type, options.dtype),
@@ -182,6 +205,7 @@ int reduce_on_ranks(const Common& common, const ReduceOptions& options, io::Resu
 }  // namespace
 
 int run_reduce(const Common& asked, const ReduceOptions& given) {
+  if (given.axis) return reduce_along_axis(asked, given);
   ReduceOptions options = given;
   const io::ResultFormat format = settle_output(asked, options, !given.files.empty());
   if (!options.files.empty()) return reduce_on_ranks(asked, options, format);

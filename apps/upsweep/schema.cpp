@@ -56,7 +56,7 @@ bool any_known(const io::Schema& schema, std::int64_t io::ColumnSchema::* number
 }  // namespace
 
 int run_schema(const Common& common, const SchemaOptions& options) {
-  const io::Schema schema = io::schema_of(options.files, common.threads);
+  const io::Schema schema = io::schema_of(options.files, common.csv, common.threads);
   if (common.json) {
     print_as_json(schema);
     return 0;

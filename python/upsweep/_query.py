@@ -170,7 +170,7 @@ def _zone_info(zone: str) -> datetime.tzinfo:
     try:
         return zoneinfo.ZoneInfo(zone)
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        return datetime.timezone.utc
+        return datetime.UTC
 
 
 def _python_value(kind: str, scale: int, zone: datetime.tzinfo | None, value: Any) -> Any:
@@ -187,7 +187,7 @@ def _python_value(kind: str, scale: int, zone: datetime.tzinfo | None, value: An
     whole = scale <= 6 or value % 1000 == 0
     python = given.astype(f"{given.dtype.kind}8[us]").item() if whole else None
     if kind == "timestamp" and isinstance(python, datetime.datetime):
-        return python.replace(tzinfo=datetime.timezone.utc).astimezone(zone) if zone else python
+        return python.replace(tzinfo=datetime.UTC).astimezone(zone) if zone else python
     if kind == "duration" and isinstance(python, datetime.timedelta):
         return python
     if kind == "time" and isinstance(python, datetime.timedelta) and 0 <= python.days < 1:
@@ -666,7 +666,11 @@ def _time_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, Any
         fits &= elements[valid] == elements[valid].astype(np.int32)
     if not np.all(fits):
         raise ValueError(f"{name}: a {'date is out of range: dates have 32 bits' if is_date else 'time does not fit 64 bits'}")
-    letter = "tdD" if is_date else f"{'ts' if values.dtype.kind == 'M' else 'tD'}{wanted[0]}{':' if values.dtype.kind == 'M' else ''}"
+    letter = (
+        "tdD"
+        if is_date
+        else f"{'ts' if values.dtype.kind == 'M' else 'tD'}{wanted[0]}{':' if values.dtype.kind == 'M' else ''}"
+    )
     bits = None if valid.all() else np.packbits(valid, bitorder="little")
     return name, letter, "", elements.astype(np.int32) if is_date else elements, bits
 

@@ -25,12 +25,12 @@ namespace {
 constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();  // limit of a batch's 32-bit offsets
 constexpr std::int64_t kLeastDecimal = -999'999'999'999'999'999;                  // of kInt64Digits
 constexpr std::int64_t kGreatestDecimal = -kLeastDecimal;
-constexpr int kMilliseconds = 3;  // digits after the second
+constexpr int kMilliDigits = 3;  // digits after the second
 
 arrow::TimeUnit::type unit_of(const ResultColumn& column) {
   constexpr arrow::TimeUnit::type kUnits[] = {arrow::TimeUnit::SECOND, arrow::TimeUnit::MILLI, arrow::TimeUnit::MICRO,
                                               arrow::TimeUnit::NANO};
-  return kUnits[column.scale / kMilliseconds];
+  return kUnits[column.scale / kMilliDigits];
 }
 
 std::shared_ptr<arrow::DataType> arrow_type(const ResultColumn& column) {
@@ -44,7 +44,7 @@ std::shared_ptr<arrow::DataType> arrow_type(const ResultColumn& column) {
     case Meaning::timestamp:
       return arrow::timestamp(unit_of(column), column.zone);
     case Meaning::time:
-      if (column.scale <= kMilliseconds) return arrow::time32(unit_of(column));
+      if (column.scale <= kMilliDigits) return arrow::time32(unit_of(column));
       return arrow::time64(unit_of(column));
     case Meaning::duration:
       return arrow::duration(unit_of(column));

@@ -137,7 +137,7 @@ std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv
 
 std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads, Nulls nulls, const CsvOptions& csv) {
   const Source found = split_source(std::string(source));
-  return std::make_unique<ColumnReader>(open_files_column(found, csv, threads), Booleans::refused, nulls);
+  return std::make_unique<ColumnReader>(open_files_column(found, csv, threads), Booleans::bytes, nulls);
 }
 
 OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels most, const CsvOptions& csv) {
