@@ -11,6 +11,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrow_c_data.hpp"
@@ -40,10 +41,19 @@ std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads, co
   return io::open_tables(paths, csv, threads);
 }
 
+using Words = std::vector<std::pair<std::string, std::string>>;
+
+/// Sets options from their names and values.
+io::CsvOptions options_of(const Words& words) {
+  io::CsvOptions options;
+  for (const auto& [name, value] : words) options.set(name, value);
+  return options;
+}
+
 /// Reads the rows of all files that match the paths, as a capsule of an Arrow stream.
-nb::capsule read_files(const std::vector<nb::bytes>& given, int threads) {
+nb::capsule read_files(const std::vector<nb::bytes>& given, int threads, const Words& csv) {
   SignalWatch watch;
-  const std::shared_ptr<Table> table = open(given, threads);
+  const std::shared_ptr<Table> table = open(given, threads, options_of(csv));
   auto stream = std::make_unique<ArrowArrayStream>();
   {
     const nb::gil_scoped_release released;
@@ -67,13 +77,14 @@ nb::object known(std::int64_t number) {
 }
 
 /// Describes the table of all files that match the paths.
-nb::dict describe_files(const std::vector<nb::bytes>& given, int threads) {
+nb::dict describe_files(const std::vector<nb::bytes>& given, int threads, const Words& csv) {
   std::vector<std::string> paths;
   for (const nb::bytes& path : given) paths.push_back(path_of(path));
+  const io::CsvOptions options = options_of(csv);
   io::Schema found;
   {
     const nb::gil_scoped_release released;
-    found = io::schema_of(paths, threads);
+    found = io::schema_of(paths, options, threads);
   }
   nb::list columns;
   for (const io::ColumnSchema& column : found.columns) {
@@ -137,10 +148,13 @@ NB_MODULE(_files, module) {
   using namespace upsweep::python;
   module.doc() = "Functions with which upsweep.query reads files. Private: its names may change with any version.";
   define_errors(module);
-  module.def("open", &open, nb::arg("paths"), nb::arg("threads"));
+  module.def(
+      "open", [](const std::vector<nb::bytes>& paths, int threads) { return open(paths, threads); }, nb::arg("paths"),
+      nb::arg("threads"));
   module.def("join", &join, nb::arg("paths"), nb::arg("tables"));
   module.def("open_joined", &open_joined, nb::arg("path"), nb::arg("table"), nb::arg("all"), nb::arg("places"));
-  module.def("read", &read_files, nb::arg("paths"), nb::arg("threads"));
-  module.def("schema", &describe_files, nb::arg("paths"), nb::arg("threads"));
+  module.def("read", &read_files, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"));
+  module.def("schema", &describe_files, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"));
   module.def("matching", &matching, nb::arg("path"));
+  module.def("option_names", &io::CsvOptions::names);
 }

@@ -705,11 +705,28 @@ def joined_file(path: str, table: Any, fields: tuple, places: list[int]) -> Any:
     return files_module().open_joined(bytes_of_path(path, "a file's name"), table, native().Table.of_fields(fields), places)
 
 
-def file_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Checks the options that say how files are read, and returns them as the arguments of upsweep._files."""
-    for name in options:
-        raise TypeError(f"'{name}' is not an option of reading files")
-    return {}
+def file_options(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The options that say how CSV files are written, as the command has them: names and texts."""
+    names = [name.replace("-", "_") for name in files_module().option_names()]
+    words = []
+    for name, value in options.items():
+        if name not in names:
+            raise TypeError(f"'{name}' is not an option of reading files; available: {', '.join(names)}")
+        if name == "types" and isinstance(value, Mapping):
+            words += [(name, f"{column}={kind}") for column, kind in value.items()]
+        else:
+            words.append((name, _option_text(value)))
+    return words
+
+
+def _option_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "none"
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(each) for each in value)
+    return str(value)
 
 
 def bytes_of_path(path: str | os.PathLike[str], what: str) -> bytes:

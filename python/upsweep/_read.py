@@ -32,7 +32,9 @@ def read(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], /, **o
         A file, or several files that are one table. A path may have `*`, `?`, `[ ]` and `**`. Columns are matched by name, and
         numbers take a type that holds all of them. "-" is standard input.
     **options
-        How files are read. No option exists yet.
+        How CSV files are written, where the files do not show it: delimiter, quote, escape, decimal, thousands, null, header, skip,
+        skip_end, comment, encoding, date_format, types and ragged, as for the command. `header` is a bool or a list of rows, `null`
+        a list of words, and `types` a type or a dict of columns and types.
 
     The call uses at most the number of threads that `options` specifies.
 
@@ -60,7 +62,7 @@ def read(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], /, **o
     [{'item': 'pen', 'price': Decimal('1.50')}, {'item': 'ink', 'price': Decimal('12.00')}]
     """
     paths = _paths(path)
-    capsule = _query.files_module().read(paths, _options.current().threads, **_query.file_options(options))
+    capsule = _query.files_module().read(paths, _options.current().threads, _query.file_options(options))
     import pyarrow
 
     return pyarrow.table(_Stream(capsule))
@@ -100,7 +102,7 @@ def schema(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], /, *
     [('item', 'text'), ('price', 'decimal(18, 2)')]
     """
     paths = _paths(path)
-    found = _query.files_module().schema(paths, _options.current().threads, **_query.file_options(options))
+    found = _query.files_module().schema(paths, _options.current().threads, _query.file_options(options))
     return {**found, "files": [os.fsdecode(file) for file in found["files"]]}
 
 

@@ -248,21 +248,19 @@ std::string tail_of(const CsvFile& file) {
 
 // Returns where the last `lines` lines begin, or `begin` if there are fewer.
 std::int64_t start_of_last_lines(const CsvFile& file, std::int64_t begin, std::int64_t lines) {
-  std::int64_t at = file.size;
-  std::int64_t found = -1;  // ends of lines; the last one ends the last line
-  while (at > begin) {
+  std::int64_t found = -1;  // ends of lines before the last line; -1: its own end has not been passed
+  for (std::int64_t at = file.size; at > begin && lines > 0;) {
     const std::int64_t from = std::max(begin, at - tuning::kText.block);
-    const std::string text = read_text(file, from, at);
-    for (std::size_t i = text.size(); i > 0; --i) {
-      const bool is_end = text[i - 1] == '\n' || (text[i - 1] == '\r' && !(i < text.size() && text[i] == '\n'));
-      if (found < 0) found = is_end ? 0 : 1;
-      else if (is_end) ++found;
-      if (is_end && found > lines) return from + static_cast<std::int64_t>(i);
-      if (found == lines && is_end && lines == 0) return file.size;
+    const std::string text = read_text(file, from, std::min(at + 1, file.size));
+    for (auto i = static_cast<std::size_t>(at - from); i > 0; --i) {
+      const bool within_end = text[i - 1] == '\r' && i < text.size() && text[i] == '\n';
+      const bool is_end = ends_line(text[i - 1]) && !within_end;
+      if (found < 0 || is_end) ++found;
+      if (is_end && found == lines) return from + static_cast<std::int64_t>(i);
     }
     at = from;
   }
-  return begin;
+  return lines == 0 ? file.size : begin;
 }
 
 }  // namespace

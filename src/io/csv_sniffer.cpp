@@ -489,7 +489,8 @@ class Sniffer {
     const Candidate& usual = usual_of(candidates);
     if (options_.ragged != Ragged::refuse) return widest(candidates);
     for (const Candidate& c : candidates) {
-      if (c.fits() && c.width == 1 && !is_worse_quoting(candidates, c) && !has_more_cells(candidates, c)) {
+      const bool is_usual = !options_.delimiter.empty() || separator_ != '\0' || c.delimiter->text == ",";
+      if (is_usual && c.fits() && c.width == 1 && !is_worse_quoting(candidates, c) && !has_more_cells(candidates, c)) {
         if (options_.delimiter.empty()) require_no_rare_delimiter(c);
         return c;
       }
