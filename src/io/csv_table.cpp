@@ -231,7 +231,8 @@ class CsvTable final : public ArrowTable {
     // A column with only words such as NA is text. If another file has numbers there, they are NULL, as in a single
     // file.
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      fields_[static_cast<std::size_t>(wanted[i])].is_all_null = shapes[i].has_no_value();
+      const auto column = static_cast<std::size_t>(wanted[i]);
+      fields_[column].is_all_null = forms_[column].required.empty() && shapes[i].has_no_value();
     }
   }
 

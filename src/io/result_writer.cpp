@@ -267,10 +267,6 @@ std::unique_ptr<ResultWriter> open_results(const std::string& path, ResultFormat
 }
 
 std::string npy_descr(const ResultColumn& column) {
-  return column.meaning == Meaning::boolean ? "|b1" : npy_descr(column.type);
-}
-
-std::string npy_descr(const ResultColumn& column) {
   constexpr const char* kUnits[] = {"s", "ms", "us", "ns"};
   if (column.meaning == Meaning::boolean) return "|b1";
   const bool is_of_numpy = column.meaning == Meaning::timestamp || column.meaning == Meaning::duration;
