@@ -158,7 +158,9 @@ std::vector<io::OpenedColumn> open_all(const std::vector<std::string>& sources, 
   columns.reserve(sources.size());
   io::FirstFault faults;
   for (const std::string& source : sources) {
-    faults.attempt(source, [&] { columns.push_back(io::open_elements_or_lists(source, common.threads, io::Levels::one, common.csv)); });
+    faults.attempt(source, [&] {
+      columns.push_back(io::open_elements_or_lists(source, common.threads, io::Levels::one, common.csv));
+    });
   }
   faults.rethrow();
   for (const io::OpenedColumn& column : columns) {

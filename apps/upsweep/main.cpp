@@ -79,8 +79,9 @@ void add_file_options(CLI::App& command, io::CsvOptions& csv) {
       {"comment", "skip lines that begin with this text"},
       {"encoding", "utf-8, utf-16le, utf-16be, windows-1252 or iso-8859-1"},
       {"date-format", "form of dates and times, such as %d/%m/%Y"},
-      {"types", "NAME=TYPE: read a column as string, int64, uint64, decimal(18,2), float64, date, time, timestamp or "
-                "bool; TYPE alone: all columns (repeatable)"},
+      {"types",
+       "NAME=TYPE: read a column as string, int64, uint64, decimal(18,2), float64, date, time, timestamp or "
+       "bool; TYPE without NAME: all columns (repeatable)"},
       {"ragged", "refuse, fill or skip rows of another length (default: refuse)"}};
   for (const std::string_view name : io::CsvOptions::names()) {
     const auto set = [&csv, name](const std::vector<std::string>& values) {

@@ -72,8 +72,10 @@ class TwoColumns : public BoundsReader {
  public:
   TwoColumns(const OffsetsOptions& options, const Common& common) : options_(options) {
     io::FirstFault faults;
-    faults.attempt(options.starts, [&] { starts_ = io::open_column(options.starts, common.threads, io::Nulls::refused, common.csv); });
-    faults.attempt(options.stops, [&] { stops_ = io::open_column(options.stops, common.threads, io::Nulls::refused, common.csv); });
+    faults.attempt(options.starts,
+                   [&] { starts_ = io::open_column(options.starts, common.threads, io::Nulls::refused, common.csv); });
+    faults.attempt(options.stops,
+                   [&] { stops_ = io::open_column(options.stops, common.threads, io::Nulls::refused, common.csv); });
     faults.rethrow();
     lists_ = count_lists(starts_->info(), stops_->info(), options);
     skip_to(*starts_, options.starts_offset);
@@ -120,7 +122,8 @@ class TwoColumns : public BoundsReader {
 class OneColumn : public BoundsReader {
  public:
   OneColumn(const OffsetsOptions& options, const Common& common)
-      : column_(io::open_column(options.starts, common.threads, io::Nulls::refused, common.csv)), left_(options.length) {
+      : column_(io::open_column(options.starts, common.threads, io::Nulls::refused, common.csv)),
+        left_(options.length) {
     (void)count_lists(column_->info(), column_->info(), options);
     size_ = static_cast<std::size_t>(size_of(column_->info().type));
     bounds_.resize(static_cast<std::size_t>(chunk_length(common, column_->info(), kDeviceLength) + 1) * size_);

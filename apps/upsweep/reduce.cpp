@@ -48,7 +48,7 @@ void set_row(Reduced& reduced, Field field, const Cell& cell) {
   reduced.rows.columns.push_back(std::move(column));
 }
 
-/// What the values of a column of this type are. With another type than the column's they are numbers.
+/// Returns the kind of values of this type in a column. If the type is not the column's, they are numbers.
 ValueKind kind_of(Type type, const io::ColumnInfo& info) {
   switch (type == info.type ? info.meaning : io::Meaning::number) {
     case io::Meaning::date:

@@ -181,7 +181,8 @@ Input open_input(const SegmentOptions& options, io::Levels most, const Common& c
   io::OpenedColumn content;
   std::unique_ptr<io::ColumnReader> offsets;
   io::FirstFault faults;
-  faults.attempt(options.content, [&] { content = io::open_elements_or_lists(options.content, common.threads, most, common.csv); });
+  faults.attempt(options.content,
+                 [&] { content = io::open_elements_or_lists(options.content, common.threads, most, common.csv); });
   if (options.offsets) {
     faults.attempt(*options.offsets, [&] {
       offsets = io::open_column(*options.offsets, common.threads, io::Nulls::refused, common.csv);

@@ -32,18 +32,18 @@ enum class Ragged : std::uint8_t {
 
 /// How a CSV file is written. A member without a value is determined from the file.
 struct CsvOptions {
-  std::string delimiter = {};                              ///< one or more characters
-  std::optional<std::string> quote = {};                   ///< one character; empty: cells are never in quotes
-  std::optional<std::string> escape = {};                  ///< the character before a quote within quotes; it may be the quote
-  std::string decimal = {};                                ///< the character before decimals: "." or ","
-  std::optional<std::string> thousands = {};               ///< the character between groups of three digits; empty: none
-  std::optional<std::vector<std::string>> nulls = {};      ///< words for NULL, in columns of any type
-  std::optional<std::vector<std::int64_t>> header = {};    ///< the header rows, counted from 1, ascending; empty: none
-  std::optional<std::int64_t> skip = {};                   ///< lines to skip at the beginning
-  std::optional<std::int64_t> skip_end = {};               ///< lines to skip at the end
-  std::optional<std::string> comment = {};                 ///< lines that begin with this text are skipped; empty: none
-  std::string encoding = {};                               ///< "utf-8", "utf-16le", "utf-16be", "windows-1252" or "iso-8859-1"
-  std::string date_format = {};                            ///< of dates and times, such as "%d/%m/%Y %H:%M:%S"
+  std::string delimiter = {};                 ///< one or more characters
+  std::optional<std::string> quote = {};      ///< one character; empty: cells are never in quotes
+  std::optional<std::string> escape = {};     ///< the character before a quote within quotes; it may be the quote
+  std::string decimal = {};                   ///< the character before decimals: "." or ","
+  std::optional<std::string> thousands = {};  ///< the character between groups of three digits; empty: none
+  std::optional<std::vector<std::string>> nulls = {};    ///< words for NULL, in columns of any type
+  std::optional<std::vector<std::int64_t>> header = {};  ///< the header rows, counted from 1, ascending; empty: none
+  std::optional<std::int64_t> skip = {};                 ///< lines to skip at the beginning
+  std::optional<std::int64_t> skip_end = {};             ///< lines to skip at the end
+  std::optional<std::string> comment = {};               ///< lines that begin with this text are skipped; empty: none
+  std::string encoding = {};     ///< "utf-8", "utf-16le", "utf-16be", "windows-1252" or "iso-8859-1"
+  std::string date_format = {};  ///< of dates and times, such as "%d/%m/%Y %H:%M:%S"
   std::vector<std::pair<std::string, std::string>> types = {};  ///< column and type; an empty column means all columns
   Ragged ragged = Ragged::refuse;
 
@@ -79,8 +79,7 @@ std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv
 /// no file matches a pattern. Throws invalid_argument if there are no files, or if a file has none of the columns of
 /// the files before it. Folders such as year=2024 of files that match a pattern are columns, unless a file has a column
 /// of that name.
-std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv = {},
-                                   int threads = 0);
+std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv = {}, int threads = 0);
 
 /// Returns the files that a path matches, in the order of their names. Returns the path itself if it is an existing
 /// file or contains no wildcards. Otherwise * matches any part of a name, and ? one character. The patterns [a-z] and

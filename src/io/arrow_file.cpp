@@ -51,9 +51,8 @@ arrow::Result<ArrowFile::BatchWriter> ArrowFile::open_parquet(const std::shared_
   if (arrow::util::Codec::IsAvailable(arrow::Compression::SNAPPY)) properties.compression(arrow::Compression::SNAPPY);
   // Parquet has no type for durations: Arrow's schema in the file tells readers that use Arrow.
   const auto with_schema = parquet::ArrowWriterProperties::Builder().store_schema()->build();
-  ARROW_ASSIGN_OR_RAISE(
-      auto opened, parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), stream, properties.build(),
-                                                    with_schema));
+  ARROW_ASSIGN_OR_RAISE(auto opened, parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), stream,
+                                                                      properties.build(), with_schema));
   const std::shared_ptr<parquet::arrow::FileWriter> writer = std::move(opened);
   return BatchWriter{[writer](const arrow::RecordBatch& batch) { return writer->WriteRecordBatch(batch); },
                      [writer] { return writer->Close(); }};

@@ -8,8 +8,8 @@
 
 namespace upsweep::io {
 
-std::unique_ptr<Table> open_arrow_table(Format format, const FilePath& file, const CsvOptions& csv, const ChooseColumn& choose,
-                                        int threads) {
+std::unique_ptr<Table> open_arrow_table(Format format, const FilePath& file, const CsvOptions& csv,
+                                        const ChooseColumn& choose, int threads) {
   return checked(file.name, [&]() -> arrow::Result<std::unique_ptr<Table>> {
     switch (format) {
       case Format::parquet:

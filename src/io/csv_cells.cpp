@@ -278,7 +278,8 @@ arrow::Status each_cell(const CsvColumn& cells, const arrow::DataType& type, con
           row, form.required.empty()
                    ? fmt::format("'{}' is not of type {}, as all cells of the column were when the file was opened",
                                  printable(content_of(cell), 60), type.ToString())
-                   : fmt::format("'{}' is not of the type that {} requires", printable(content_of(cell), 60), form.required));
+                   : fmt::format("'{}' is not of the type that {} requires", printable(content_of(cell), 60),
+                                 form.required));
     }
     ARROW_RETURN_NOT_OK(validity.set_null(row));
   }
@@ -318,8 +319,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> booleans(const CsvColumn& cells,
   return array_of(type, rows, std::move(values), validity.take());
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> nulls(const CsvColumn& cells,
-                                                   const std::shared_ptr<arrow::DataType>& type,
+arrow::Result<std::shared_ptr<arrow::Array>> nulls(const CsvColumn& cells, const std::shared_ptr<arrow::DataType>& type,
                                                    const CellForm& form) {
   Validity validity(cells.rows());
   ARROW_RETURN_NOT_OK(each_cell(cells, *type, form, validity, [](std::string_view, std::int64_t) { return false; }));
@@ -334,29 +334,26 @@ arrow::Result<std::shared_ptr<arrow::Array>> integers(const CsvColumn& cells,
     return elements<Int>(cells, type, form,
                          [scale](std::string_view cell, Int& value) { return parse_scaled(cell, scale, value); });
   }
-  return elements<Int>(
-      cells, type, form, [scale, &form, reader = CellReader(*form.values)](std::string_view cell, Int& value) mutable {
-        return parse_written(cell, reader, form, scale, value);
-      });
+  return elements<Int>(cells, type, form,
+                       [scale, &form, reader = CellReader(*form.values)](std::string_view cell, Int& value) mutable {
+                         return parse_written(cell, reader, form, scale, value);
+                       });
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> reals(const CsvColumn& cells,
-                                                   const std::shared_ptr<arrow::DataType>& type,
+arrow::Result<std::shared_ptr<arrow::Array>> reals(const CsvColumn& cells, const std::shared_ptr<arrow::DataType>& type,
                                                    const CellForm& form) {
   if (form.is_plain && form.values->decimal == '.') return elements<double>(cells, type, form, parse_real);
-  return elements<double>(
-      cells, type, form, [&form, reader = CellReader(*form.values)](std::string_view cell, double& value) mutable {
-        const std::string_view plain = reader.plain(cell);
-        return !plain.empty() && parse_real(plain, value);
-      });
+  return elements<double>(cells, type, form,
+                          [&form, reader = CellReader(*form.values)](std::string_view cell, double& value) mutable {
+                            const std::string_view plain = reader.plain(cell);
+                            return !plain.empty() && parse_real(plain, value);
+                          });
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> dates(const CsvColumn& cells,
-                                                   const std::shared_ptr<arrow::DataType>& type,
+arrow::Result<std::shared_ptr<arrow::Array>> dates(const CsvColumn& cells, const std::shared_ptr<arrow::DataType>& type,
                                                    const CellForm& form) {
   return elements<std::int32_t>(
-      cells, type, form,
-      [&form, reader = CellReader(*form.values)](std::string_view cell, std::int32_t& days) mutable {
+      cells, type, form, [&form, reader = CellReader(*form.values)](std::string_view cell, std::int32_t& days) mutable {
         if (form.values->date_format.empty() && form.order == kYearMonthDay && parse_date(without_blanks(cell), days)) {
           return true;
         }
@@ -372,14 +369,15 @@ arrow::Result<std::shared_ptr<arrow::Array>> moments(const CsvColumn& cells,
                                                      const std::shared_ptr<arrow::DataType>& type, bool with_date,
                                                      arrow::TimeUnit::type unit, const CellForm& form) {
   const int digits = 3 * static_cast<int>(unit);
-  return elements<std::int64_t>(
-      cells, type, form,
-      [&form, digits, with_date, reader = CellReader(*form.values)](std::string_view cell, std::int64_t& value) mutable {
-        const Cell found = reader(cell);
-        const bool has_date = found.kind == CellKind::timestamp || found.kind == CellKind::date;
-        if (with_date ? !has_date : found.kind != CellKind::time) return false;
-        return scaled_moment(found.moment, form.order, digits, with_date, value);
-      });
+  return elements<std::int64_t>(cells, type, form,
+                                [&form, digits, with_date, reader = CellReader(*form.values)](
+                                    std::string_view cell, std::int64_t& value) mutable {
+                                  const Cell found = reader(cell);
+                                  const bool has_date =
+                                      found.kind == CellKind::timestamp || found.kind == CellKind::date;
+                                  if (with_date ? !has_date : found.kind != CellKind::time) return false;
+                                  return scaled_moment(found.moment, form.order, digits, with_date, value);
+                                });
 }
 
 // Calls add(text) or add_null() for each cell. Two quotes become one, only in cells that are in quotes.
@@ -493,7 +491,8 @@ Cell CellReader::operator()(std::string_view text) {
   const bool is_point = values_.decimal == '.';
   cell = cell_of(is_point || trimmed.find(values_.decimal) == std::string_view::npos ? text : plain(text));
   const bool has_point = !is_point && trimmed.find('.') != std::string_view::npos;
-  const bool is_number = cell.kind == CellKind::integer || cell.kind == CellKind::decimal || cell.kind == CellKind::real;
+  const bool is_number =
+      cell.kind == CellKind::integer || cell.kind == CellKind::decimal || cell.kind == CellKind::real;
   if (values_.nulls && cell.kind == CellKind::missing) return {CellKind::text};
   if (cell.kind == CellKind::date) {
     parse_moment(trimmed, cell.moment);
@@ -505,7 +504,7 @@ Cell CellReader::operator()(std::string_view text) {
     cell.marks = number_.marks();
     cell.is_plain = false;
     split_number(number_.text(), cell.number);
-    cell.kind = cell.marks.percent              ? CellKind::percent
+    cell.kind = cell.marks.percent             ? CellKind::percent
                 : cell.number.decimals.empty() ? CellKind::integer
                                                : CellKind::decimal;
   } else if (parse_moment(trimmed, cell.moment)) {

@@ -67,15 +67,16 @@ struct CellForm {
   const CsvValues* values = nullptr;  ///< of the file
   bool is_plain = true;               ///< numbers are written as in C++
   DateOrder order = kYearMonthDay;
-  std::string_view required = {};     ///< the option that requires the type, such as "--types date"; empty: all cells of the file have it
+  std::string_view required =
+      {};  ///< the option that requires the type, such as "--types date"; empty: all cells of the file have it
 };
 
 /// Whether the text is a date that exists, such as 2001-12-31.
 bool is_date(std::string_view text);
 
-/// Converts a column of a block to an array of a type for numbers, dates, times, booleans or text. In text only cells
-/// that are empty and not in quotes are NULL, and the words that an option lists; in other columns empty cells and words
-/// such as NA are. A cell that is not of the
+/// Converts a column of a block to an array of a type for numbers, dates, times, booleans or text. In text, cells that
+/// are empty and not in quotes are NULL, and so are words that an option lists. In other columns, empty cells and words
+/// such as NA are NULL. A cell that is not of the
 /// type, or not UTF-8, is a failure that names its row.
 arrow::Result<std::shared_ptr<arrow::Array>> elements_of(const CsvColumn& cells,
                                                          const std::shared_ptr<arrow::DataType>& type,

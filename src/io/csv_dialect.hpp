@@ -45,8 +45,8 @@ struct CsvDialect {
   bool has_row_names = false;              ///< the first column has no name in the header row
   std::int64_t begin = 0;                  ///< of the table, in bytes from the start of the text
   std::int64_t end = 0;
-  std::int64_t line = 1;        ///< in which the table begins, counted from 1
-  std::int64_t lines_after = 0; ///< lines after the table, which are not read
+  std::int64_t line = 1;         ///< in which the table begins, counted from 1
+  std::int64_t lines_after = 0;  ///< lines after the table, which are not read
 
   /// Whether rows must be rewritten before they are split into blocks.
   [[nodiscard]] bool needs_regular_rows() const {
@@ -74,8 +74,8 @@ struct CsvSniffed {
 };
 
 /// Determines how a text is written from its first 1,000 rows within kHeadBytes, where `options` leave it open. Throws
-/// malformed, with the cause, the line and the option that decides, if the text is not a table, or if several ways to
-/// split it fit equally.
+/// malformed if the text is not a table, or if several ways to split it fit equally. The message names the cause, the
+/// line and the option that decides.
 CsvDialect sniff(const CsvSniffed& text, const CsvOptions& options);
 
 }  // namespace upsweep::io

@@ -130,6 +130,9 @@ CsvNames read_names(const CsvFile& file) {
       add_names(file, line, names.names);
     }
   }
+  if (names.names.empty()) {
+    throw Error(Code::malformed, fmt::format("{}: --header names row {}, and the table has fewer rows", file.path, header.back()));
+  }
   if (file.dialect.has_row_names) names.names.insert(names.names.begin(), "");
   complete_names(names.names);
   return names;
@@ -178,11 +181,10 @@ void throw_csv(const CsvPlace& place, const arrow::Status& status, Code code, st
   const std::int64_t line = line_of(place.file, row, place.column, place.only);
   const RowPlace where{place.file.path, row, line};  // the header row has row -1, which is not an index
   if (const auto length = length_of(found->rest)) {
-    throw RowError(
-        code,
-        fmt::format("{}: {}; {}", place.name, other_length(place.file, line, length->cells, length->columns),
-                    kRowAdvice),
-        where);
+    throw RowError(code,
+                   fmt::format("{}: {}; {}", place.name, other_length(place.file, line, length->cells, length->columns),
+                               kRowAdvice),
+                   where);
   }
   if (found->rest.ends_with(kCellNotUtf8)) advice = kEncodingAdvice;
   throw RowError(code,

@@ -17,11 +17,12 @@ struct Currency {
   std::uint8_t number;
 };
 constexpr Currency kCurrencies[] = {
-    {"US$", 1}, {"$", 1},    {"\u20AC", 2}, {"\u00A3", 3}, {"\u00A5", 4}, {"\u20B9", 5}, {"\u20A9", 6}, {"\u20BD", 7},
-    {"\u20BA", 8}, {"USD", 1}, {"EUR", 2},  {"GBP", 3},    {"JPY", 4},    {"INR", 5},    {"KRW", 6},    {"RUB", 7},
-    {"TRY", 8},  {"CHF", 9},  {"CAD", 10},  {"AUD", 11},   {"NZD", 12},   {"CNY", 13},   {"SEK", 14},   {"NOK", 15},
-    {"DKK", 16}, {"PLN", 17}, {"CZK", 18},  {"HUF", 19},   {"BRL", 20},   {"MXN", 21},   {"ZAR", 22},   {"SGD", 23},
-    {"HKD", 24}, {"ILS", 25}, {"THB", 26},  {"kr", 27},    {"R$", 20},    {"Fr.", 9},    {"z\u0142", 17}};
+    {"US$", 1},    {"$", 1},      {"\u20AC", 2}, {"\u00A3", 3},  {"\u00A5", 4}, {"\u20B9", 5}, {"\u20A9", 6},
+    {"\u20BD", 7}, {"\u20BA", 8}, {"USD", 1},    {"EUR", 2},     {"GBP", 3},    {"JPY", 4},    {"INR", 5},
+    {"KRW", 6},    {"RUB", 7},    {"TRY", 8},    {"CHF", 9},     {"CAD", 10},   {"AUD", 11},   {"NZD", 12},
+    {"CNY", 13},   {"SEK", 14},   {"NOK", 15},   {"DKK", 16},    {"PLN", 17},   {"CZK", 18},   {"HUF", 19},
+    {"BRL", 20},   {"MXN", 21},   {"ZAR", 22},   {"SGD", 23},    {"HKD", 24},   {"ILS", 25},   {"THB", 26},
+    {"kr", 27},    {"R$", 20},    {"Fr.", 9},    {"z\u0142", 17}};
 
 // A thin or narrow blank that does not break the line, as French and Swiss texts write them, and other group marks.
 constexpr std::array<std::string_view, 6> kGroupMarks = {",", ".", "'", " ", "\u00A0", "\u202F"};

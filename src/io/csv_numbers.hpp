@@ -11,7 +11,7 @@
 
 namespace upsweep::io {
 
-/// What surrounds the digits of a number.
+/// The marks around the digits of a number.
 struct NumberMarks {
   std::uint8_t currency = 0;  ///< its number in a table of currencies; 0: none
   bool percent = false;
@@ -42,7 +42,7 @@ class PlainNumber {
   NumberMarks marks_;
 };
 
-/// What the numbers of a file show about the characters within them.
+/// Evidence about the characters within the numbers of a file.
 class NumberEvidence {
  public:
   /// Adds a cell without blanks around it. Returns whether it may be a number, or is empty.

@@ -38,7 +38,8 @@ std::vector<std::string> split_list(std::string_view text) {
 std::int64_t count_of(std::string_view name, std::string_view value) {
   std::int64_t count = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
-  if (error != std::errc() || end != value.data() + value.size() || count < 0) refuse(name, value, "expected a number of lines, such as 2");
+  if (error != std::errc() || end != value.data() + value.size() || count < 0)
+    refuse(name, value, "expected a number of lines, such as 2");
   return count;
 }
 
@@ -57,7 +58,8 @@ std::string delimiter_of(std::string_view value) {
 // A single ASCII character, or none.
 std::string character_of(std::string_view name, std::string_view value) {
   if (value == "none") return "";
-  if (value.size() > 1 || (!value.empty() && (static_cast<unsigned char>(value[0]) >= 0x80 || value[0] == '\n' || value[0] == '\r'))) {
+  if (value.size() > 1 ||
+      (!value.empty() && (static_cast<unsigned char>(value[0]) >= 0x80 || value[0] == '\n' || value[0] == '\r'))) {
     refuse(name, value, "expected one ASCII character, or none");
   }
   return std::string(value);
@@ -71,17 +73,19 @@ std::vector<std::int64_t> header_of(std::string_view value) {
     std::int64_t row = 0;
     const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), row);
     const bool is_number = error == std::errc() && end == item.data() + item.size();
-    if (!is_number || row <= (rows.empty() ? 0 : rows.back())) refuse("header", value, "expected yes, no, or rows in ascending order, such as 1,2");
+    if (!is_number || row <= (rows.empty() ? 0 : rows.back()))
+      refuse("header", value, "expected yes, no, or rows in ascending order, such as 1,2");
     rows.push_back(row);
   }
   return rows;
 }
 
 constexpr std::pair<std::string_view, Encoding> kEncodings[] = {
-    {"utf-8", Encoding::utf8},           {"utf8", Encoding::utf8},         {"ascii", Encoding::utf8},
-    {"utf-16le", Encoding::utf16_little}, {"utf-16be", Encoding::utf16_big}, {"windows-1252", Encoding::windows_1252},
-    {"cp1252", Encoding::windows_1252},  {"iso-8859-1", Encoding::windows_1252}, {"latin-1", Encoding::windows_1252},
-    {"latin1", Encoding::windows_1252}};
+    {"utf-8", Encoding::utf8},           {"utf8", Encoding::utf8},
+    {"ascii", Encoding::utf8},           {"utf-16le", Encoding::utf16_little},
+    {"utf-16be", Encoding::utf16_big},   {"windows-1252", Encoding::windows_1252},
+    {"cp1252", Encoding::windows_1252},  {"iso-8859-1", Encoding::windows_1252},
+    {"latin-1", Encoding::windows_1252}, {"latin1", Encoding::windows_1252}};
 
 using Set = void (*)(CsvOptions&, std::string_view);
 constexpr std::pair<std::string_view, Set> kSetters[] = {
@@ -125,8 +129,7 @@ constexpr std::pair<std::string_view, Set> kSetters[] = {
        csv_type_named(type);
        o.types.emplace_back(equals == std::string_view::npos ? "" : v.substr(0, equals), type);
      }},
-    {"ragged",
-     [](CsvOptions& o, std::string_view v) {
+    {"ragged", [](CsvOptions& o, std::string_view v) {
        constexpr std::string_view kWords[] = {"refuse", "fill", "skip"};
        const auto* const word = std::find(std::begin(kWords), std::end(kWords), v);
        if (word == std::end(kWords)) refuse("ragged", v, "expected refuse, fill or skip");
@@ -134,8 +137,15 @@ constexpr std::pair<std::string_view, Set> kSetters[] = {
      }}};
 
 std::string called(std::string_view delimiter) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {",", "commas"}, {";", "semicolons"}, {"\t", "tabs"}, {"|", "vertical bars"}, {"~", "tildes"}, {":", "colons"}, {" ", "blanks"}, {", ", "commas with blanks"}, {"; ", "semicolons with blanks"}};
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {{",", "commas"},
+                                                                      {";", "semicolons"},
+                                                                      {"\t", "tabs"},
+                                                                      {"|", "vertical bars"},
+                                                                      {"~", "tildes"},
+                                                                      {":", "colons"},
+                                                                      {" ", "blanks"},
+                                                                      {", ", "commas with blanks"},
+                                                                      {"; ", "semicolons with blanks"}};
   for (const auto& [text, name] : kNames) {
     if (delimiter == text) return std::string(name);
   }
@@ -146,7 +156,8 @@ std::string header_text(const CsvDialect& dialect) {
   if (dialect.header.empty()) {
     return dialect.line > 1 ? fmt::format("no header, rows from line {} on", dialect.line) : "no header";
   }
-  if (dialect.header.size() > 1) return fmt::format("header in {} rows from line {} on", dialect.header.size(), dialect.line);
+  if (dialect.header.size() > 1)
+    return fmt::format("header in {} rows from line {} on", dialect.header.size(), dialect.line);
   return dialect.line > 1 ? fmt::format("header in line {}", dialect.line) : "";
 }
 
@@ -161,10 +172,10 @@ Encoding encoding_named(std::string_view name) {
 
 CsvRequiredType csv_type_named(std::string_view name) {
   constexpr std::pair<std::string_view, CsvType> kTypes[] = {
-      {"string", CsvType::text},    {"text", CsvType::text},       {"int64", CsvType::int64},
-      {"integer", CsvType::int64},  {"uint64", CsvType::uint64},   {"float64", CsvType::float64},
-      {"double", CsvType::float64}, {"date", CsvType::date},       {"time", CsvType::time},
-      {"timestamp", CsvType::timestamp}, {"bool", CsvType::boolean}, {"boolean", CsvType::boolean}};
+      {"string", CsvType::text},         {"text", CsvType::text},     {"int64", CsvType::int64},
+      {"integer", CsvType::int64},       {"uint64", CsvType::uint64}, {"float64", CsvType::float64},
+      {"double", CsvType::float64},      {"date", CsvType::date},     {"time", CsvType::time},
+      {"timestamp", CsvType::timestamp}, {"bool", CsvType::boolean},  {"boolean", CsvType::boolean}};
   for (const auto& [word, type] : kTypes) {
     if (name == word) return {type};
   }
@@ -181,7 +192,9 @@ CsvRequiredType csv_type_named(std::string_view name) {
       return {CsvType::decimal, scale};
     }
   }
-  refuse("types", name, "expected string, int64, uint64, decimal(18,2), float64, date, time, timestamp or bool, for one column as NAME=TYPE");
+  refuse("types", name,
+         "expected string, int64, uint64, decimal(18,2), float64, date, time, timestamp or bool, for one column as "
+         "NAME=TYPE");
 }
 
 const std::vector<std::string_view>& CsvOptions::names() {
@@ -199,7 +212,8 @@ void CsvOptions::set(std::string_view name, std::string_view value) {
   for (const auto& [word, setter] : kSetters) {
     if (word == dashed) return setter(*this, value);
   }
-  throw Error(Code::invalid_argument, fmt::format("unknown option '{}' for files; available: {}", name, fmt::join(names(), ", ")));
+  throw Error(Code::invalid_argument,
+              fmt::format("unknown option '{}' for files; available: {}", name, fmt::join(names(), ", ")));
 }
 
 std::string describe(const CsvDialect& dialect) {
@@ -209,15 +223,20 @@ std::string describe(const CsvDialect& dialect) {
     if (is_unusual && !text.empty()) parts.push_back(std::move(text));
   };
   add(marks.delimiter != ",", called(marks.delimiter));
-  add(marks.quote != '"', marks.quote == 0 ? "no quotes" : fmt::format("{} as quotes", marks.quote == '\'' ? "apostrophes" : std::string(1, marks.quote)));
-  add(marks.escape != 0, marks.escape == '\\' ? "backslash before quotes" : fmt::format("'{}' before quotes", marks.escape));
+  add(marks.quote != '"',
+      marks.quote == 0
+          ? "no quotes"
+          : fmt::format("{} as quotes", marks.quote == '\'' ? "apostrophes" : std::string(1, marks.quote)));
+  add(marks.escape != 0,
+      marks.escape == '\\' ? "backslash before quotes" : fmt::format("'{}' before quotes", marks.escape));
   add(marks.rule == QuoteRule::bare, "quotes within cells are not doubled");
   add(dialect.values.decimal != '.', "decimal comma");
   add(!dialect.values.thousands.empty(), fmt::format("'{}' between thousands", dialect.values.thousands));
   add(true, header_text(dialect));
   add(!dialect.rows.comment.empty(), fmt::format("comments after '{}'", dialect.rows.comment));
   add(dialect.rows.has_end_marks, "a delimiter ends each row");
-  add(dialect.lines_after > 0, fmt::format("{} line{} after the table left out", dialect.lines_after, dialect.lines_after == 1 ? "" : "s"));
+  add(dialect.lines_after > 0,
+      fmt::format("{} line{} after the table left out", dialect.lines_after, dialect.lines_after == 1 ? "" : "s"));
   add(dialect.encoding != Encoding::utf8, std::string(name_of(dialect.encoding)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -190,7 +190,8 @@ CsvFault located(const CsvFile& file, const Fault& fault, bool one_column) {
   const std::int64_t row = quotes.rows(one_column) + 1;
   if (!fault.is_quote) return {row, fault.what};
   const std::int64_t line = lines_before(file, fault.place) + 1;
-  const bool elsewhere = line != line_of(file, row - 1 - file.header_rows(), 0, one_column);  // in a row of several lines
+  const bool elsewhere =
+      line != line_of(file, row - 1 - file.header_rows(), 0, one_column);  // in a row of several lines
   return {row, fmt::format("a quote opens{}, and {}", elsewhere ? fmt::format(" in line {}", line) : "", fault.what)};
 }
 
@@ -200,7 +201,7 @@ std::string read_text(const CsvFile& file, std::int64_t begin, std::int64_t end)
   return text;
 }
 
-// What the bytes of a text show about its encoding.
+// The kinds of characters in a text.
 struct Characters {
   bool has_others = false;   // bytes that are not UTF-8
   bool has_several = false;  // characters of UTF-8 that have several bytes
@@ -225,8 +226,9 @@ void set_encoding(CsvFile& file, const CsvOptions& options) {
   const std::string head = read_text(file, 0, std::min(kHeadBytes, file.size));
   encoding = options.encoding.empty() ? encoding_of(head) : encoding_named(options.encoding);
   if (encoding == Encoding::utf32) {
-    throw Error(Code::malformed,
-                fmt::format("{}: seems to be text in UTF-32; convert it, such as by iconv -f UTF-32 -t UTF-8", file.path));
+    throw Error(
+        Code::malformed,
+        fmt::format("{}: seems to be text in UTF-32; convert it, such as by iconv -f UTF-32 -t UTF-8", file.path));
   }
   Characters found;
   add_characters(head, std::ssize(head) == file.size, found);
@@ -305,8 +307,8 @@ bool is_single_byte(const CsvFile& file) {
 }
 
 std::shared_ptr<const CsvFile> with_descriptor(const CsvFile& file, Descriptor descriptor) {
-  return std::make_shared<const CsvFile>(CsvFile{file.path, std::move(descriptor), file.size, file.names, file.delimiter,
-                                                 file.dialect, file.view, file.rows});
+  return std::make_shared<const CsvFile>(CsvFile{file.path, std::move(descriptor), file.size, file.names,
+                                                 file.delimiter, file.dialect, file.view, file.rows});
 }
 
 CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads) {
@@ -353,7 +355,8 @@ std::int64_t line_of(const CsvFile& file, std::int64_t row, int column, bool one
 
 std::string other_length(const CsvFile& file, std::int64_t line, std::int64_t cells, std::int64_t columns) {
   const std::string with = fmt::format("line {} has {} cell{}", line, cells, cells == 1 ? "" : "s");
-  if (file.dialect.header.empty()) return fmt::format("{}, and the first row in line {} has {}", with, file.dialect.line, columns);
+  if (file.dialect.header.empty())
+    return fmt::format("{}, and the first row in line {} has {}", with, file.dialect.line, columns);
   return fmt::format("{}, and the header row in line {} has {}", with, line_of(file, -1, 0, columns == 1), columns);
 }
 

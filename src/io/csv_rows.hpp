@@ -11,24 +11,24 @@
 #include <string_view>
 #include <vector>
 
-#include "io/posix.hpp"
 #include "io/csv_dialect.hpp"
+#include "io/posix.hpp"
 
 namespace upsweep::io {
 
 /// The maximum length of a row, including quotes and the end of its line. A longer row may be refused.
 inline constexpr std::int64_t kLongestRow = std::int64_t{2} << 20;
 
-/// A CSV file. Any number of threads may read it while it is open. Its bytes are those of the file, or of a view: UTF-8,
-/// with cells that double quotes quote, and rows that are split at a character.
+/// A CSV file. Any number of threads may read it while it is open. Its bytes are those of the file, or of a view. They
+/// are UTF-8, quotes are double quotes, and one character separates cells.
 struct CsvFile {
   std::string path;
   Descriptor descriptor = {};
   std::int64_t size = 0;   ///< up to the end of the table
   std::int64_t names = 0;  ///< start of the table
   char delimiter = ',';
-  CsvDialect dialect = {};                     ///< of the file
-  std::shared_ptr<const TextView> view = {};   ///< null: the bytes are those of the file
+  CsvDialect dialect = {};                       ///< of the file
+  std::shared_ptr<const TextView> view = {};     ///< null: the bytes are those of the file
   std::shared_ptr<const RegularRows> rows = {};  ///< the view, if it rewrites rows
 
   /// Returns the number of rows before the first row of values.
@@ -42,8 +42,8 @@ struct CsvFile {
 /// and malformed as sniff() and the views do.
 std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor, const CsvOptions& options);
 
-/// Returns whether text of one byte per character is more probable than UTF-8: some bytes are not UTF-8, and no bytes are
-/// characters of UTF-8 that have several bytes. Reads all of the file.
+/// Returns whether a text that is not UTF-8 has one byte per character: no character of UTF-8 has several bytes. Reads
+/// all of the file.
 bool is_single_byte(const CsvFile& file);
 
 /// Returns the file with another descriptor. A file with an empty descriptor is closed.

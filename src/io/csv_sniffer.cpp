@@ -2,8 +2,8 @@
 // io/csv_sniffer.cpp: determines how a CSV file is written, from its first rows.
 //
 // Each delimiter, with each way to quote, splits the first 1,000 rows. A way fits if all rows between the first row of
-// the table and its last one have the same number of cells. Of those that fit, the way is taken whose cells contain the
-// fewest other delimiters. What remains is decided within this table: header rows, and the form of numbers.
+// the table and its last one have the same number of cells. The way that fits, and whose cells contain the fewest other
+// delimiters, is taken. Header rows and the form of numbers are then decided within this table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,8 +60,8 @@ struct Beginning {
 constexpr Beginning kOthers[] = {
     {"%pdf-", "a PDF document"},
     {"sqlite format 3", "an SQLite database"},
-    {"\x89png", "an image"},
-    {"\x89hdf", "HDF5"},
+    {"\u2030png", "an image"},
+    {"\u2030hdf", "HDF5"},  // the first byte as Windows-1252
     {"obj\x01", "Avro"},
     {"\x7f"
      "elf",
@@ -84,8 +84,8 @@ bool is_json(std::string_view text) {
   return is_list || text[next] == '{' || text[next] == '[' || text[next] == '"';
 }
 
-void require_text(const std::string& path, std::string_view head) {
-  const std::string_view text = head.substr(std::min(head.find_first_not_of(" \t"), head.size()));
+void require_text(const std::string& path, std::string_view head, std::size_t begin) {
+  const std::string_view text = head.substr(std::min(head.find_first_not_of(" \t", begin), head.size()));
   std::string_view called = text.empty() || !is_json(text) ? "" : "JSON";
   for (const Beginning& other : kOthers) {
     if (ends_in(text.substr(0, other.bytes.size()), other.bytes)) called = other.called;
@@ -149,7 +149,6 @@ bool is_header(const Records& records, std::size_t place) {
   return false;
 }
 
-
 // Whether the text of a cell contains a character that separates the cells of other files.
 bool has_other_delimiter(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -171,15 +170,15 @@ struct Candidate {
   const Delimiter* delimiter;
   CsvMarks marks;
   CsvSample sample;
-  std::size_t width = 0;         // cells of most rows
-  std::size_t first = 0;         // the table's records are [first, last)
+  std::size_t width = 0;  // cells of most rows
+  std::size_t first = 0;  // the table's records are [first, last)
   std::size_t last = 0;
-  std::size_t misfit = 0;        // the first record of the table with another number of cells; `last` if all fit
+  std::size_t misfit = 0;  // the first record of the table with another number of cells; `last` if all fit
   bool has_blank_rows = false;
   bool has_comments = false;
   bool has_end_marks = false;
   bool has_row_names = false;
-  double clean = 0;              // the part of cells that contain no other delimiter
+  double clean = 0;  // the part of cells that contain no other delimiter
 
   [[nodiscard]] const Records& records() const { return sample.records; }
   [[nodiscard]] bool fits() const { return width > 0 && misfit == last && !sample.quote_fault; }
@@ -192,8 +191,8 @@ class Sniffer {
   }
 
   CsvDialect run() {
-    require_text(text_.path, text_.head);
     pass_lines();
+    require_text(text_.path, text_.head, begin_);
     std::vector<Candidate> candidates = all_candidates();
     const Candidate& chosen = choose(candidates);
     return dialect_of(chosen);
@@ -230,13 +229,18 @@ class Sniffer {
       pass_line();
       while (!rest().empty() && ends_line(rest().front())) pass_line();
     }
-    if (rest().empty()) refuse("has no rows; a CSV file begins with a header row");
+    if (rest().find_first_not_of(" \t\r\n") == std::string_view::npos) refuse_empty();
+  }
+
+  [[noreturn]] void refuse_empty() const {
+    refuse(options_.skip || options_.skip_end ? "has no rows besides those that --skip and --skip-end leave out"
+                                              : "has no header row, and no other row");
   }
 
   [[nodiscard]] std::vector<Delimiter> delimiters() const {
     const std::string_view given = !options_.delimiter.empty() ? std::string_view(options_.delimiter)
-                                   : separator_ != '\0'      ? std::string_view(&separator_, 1)
-                                                             : std::string_view();
+                                   : separator_ != '\0'        ? std::string_view(&separator_, 1)
+                                                               : std::string_view();
     if (!given.empty()) return {{given, "", false}};
     return {std::begin(kDelimiters), std::end(kDelimiters)};
   }
@@ -248,8 +252,9 @@ class Sniffer {
     if (options_.escape && !options_.escape->empty() && options_.escape->front() != marks.quote) {
       marks.escape = options_.escape->front();
     }
+    if (!options_.escape && are_escaped(marks.quote)) marks.escape = '\\';
     std::vector<CsvMarks> all{marks};
-    if (!options_.escape && text_.head.find(std::string{'\\', marks.quote}) != std::string_view::npos) {
+    if (!options_.escape && marks.escape == 0 && text_.head.find(std::string{'\\', marks.quote}) != std::string_view::npos) {
       all.push_back(marks);
       all.back().escape = '\\';
     }
@@ -265,11 +270,22 @@ class Sniffer {
     return all;
   }
 
+  // Whether a backslash precedes each quote.
+  [[nodiscard]] bool are_escaped(char quote) const {
+    bool any = false;
+    for (std::size_t at = rest().find(quote); at != std::string_view::npos; at = rest().find(quote, at + 1)) {
+      if (at == 0 || rest()[at - 1] != '\\') return false;
+      any = true;
+    }
+    return any;
+  }
+
   // Whether quotes are doubled somewhere: three of them follow each other, or two are inside a word.
   [[nodiscard]] bool are_doubled(char quote) const {
     const std::string_view text = rest();
     const std::string two(2, quote);
-    for (std::size_t at = text.find(two, 1); at != std::string_view::npos && at + 2 < text.size(); at = text.find(two, at + 1)) {
+    for (std::size_t at = text.find(two, 1); at != std::string_view::npos && at + 2 < text.size();
+         at = text.find(two, at + 1)) {
       if (text[at + 2] == quote) return true;
       const auto is_inside = [](char c) { return is_digit(c) || is_ascii_letter(c) || c == ' '; };
       if (is_inside(text[at - 1]) && is_inside(text[at + 2])) return true;
@@ -295,8 +311,9 @@ class Sniffer {
 
   // Quotes that are not doubled can swallow rows, so cells of several lines are not accepted then.
   static bool has_lines_in_cells(const Candidate& c) {
-    return std::any_of(c.records().begin(), c.records().end(),
-                       [](const CsvRecord& record) { return record.text.find_first_of("\r\n") != std::string_view::npos; });
+    return std::any_of(c.records().begin(), c.records().end(), [](const CsvRecord& record) {
+      return record.text.find_first_of("\r\n") != std::string_view::npos;
+    });
   }
 
   [[nodiscard]] bool is_comment(const CsvRecord& record) const {
@@ -325,9 +342,11 @@ class Sniffer {
                 return a.second < b.second;
               })->first;
     const auto fits = [&](const CsvRecord& record) { return record.cells.size() == c.width; };
-    c.first = static_cast<std::size_t>(std::find_if(records.begin(), records.end(), [&](const CsvRecord& record) {
-                                         return fits(record) && !(c.width == 1 && is_sentence(c, record));
-                                       }) - records.begin());
+    c.first = static_cast<std::size_t>(std::find_if(records.begin(), records.end(),
+                                                    [&](const CsvRecord& record) {
+                                                      return fits(record) && !(c.width == 1 && is_sentence(c, record));
+                                                    }) -
+                                       records.begin());
     c.last = records.size();
     find_end_marks(c);
     find_row_names(c);
@@ -341,9 +360,12 @@ class Sniffer {
       const CsvRecord& record = records[i];
       const bool is_short = (c.has_end_marks || c.has_row_names) && record.cells.size() + 1 == c.width;
       if (!fits(record) && !(is_short && i == c.first)) {
-        if (is_blank(record.text)) c.has_blank_rows = true;
-        else if (is_comment(record)) c.has_comments = true;
-        else break;
+        if (is_blank(record.text))
+          c.has_blank_rows = true;
+        else if (is_comment(record))
+          c.has_comments = true;
+        else
+          break;
       }
       for (const CsvCell& cell : record.cells) {
         if (cell.text.empty()) continue;
@@ -409,8 +431,8 @@ class Sniffer {
     const auto end = begin + static_cast<std::ptrdiff_t>(c.first);
     if (std::all_of(begin, end, [&](const CsvRecord& record) { return is_comment(record); })) return true;
     if (c.width < 2) return false;
-    const bool are_shorter =
-        std::all_of(begin, end, [&](const CsvRecord& record) { return record.cells.size() < c.width || count_filled(record) < 2; });
+    const bool are_shorter = std::all_of(
+        begin, end, [&](const CsvRecord& record) { return record.cells.size() < c.width || count_filled(record) < 2; });
     const bool parted = records[c.first].empty_lines > records[c.first - 1].empty_lines;
     const bool are_words = std::none_of(begin, end, [](const CsvRecord& record) {
       return record.cells.size() == 1 && look_of(record.cells[0].text).is_typed();
@@ -451,12 +473,22 @@ class Sniffer {
       are_moments = parse_moment(trimmed(c.records()[i].text), moment);
     }
     if (are_moments) return false;
+    if (c.width > 2 && has_columns_of_values(c)) return true;
     for (std::size_t i = c.first + 1; i < c.last; ++i) {
       for (const CsvCell& cell : c.records()[i].cells) {
         if (!cell.quoted && look_of(cell.text).kind == Kind::text) return false;
       }
     }
     return true;
+  }
+
+  // Whether at least two columns contain values only, which words of a text do not.
+  static bool has_columns_of_values(const Candidate& c) {
+    std::size_t typed = 0;
+    for (std::size_t column = 0; column < c.width; ++column) {
+      typed += look_of_column(c.records(), c.first + 1, column).is_typed() ? 1 : 0;
+    }
+    return typed > 1 && c.last > c.first + 2;
   }
 
   // Whether the cells of some column are in apostrophes, which no other way to quote removes.
@@ -506,7 +538,8 @@ class Sniffer {
     const auto quotes_more = [&](const Candidate& other) {
       return other.delimiter == c.delimiter && other.marks.quote == '\'' && other.fits() && other.width == c.width;
     };
-    if (c.marks.quote != '\'' && has_apostrophes(c) && std::any_of(candidates.begin(), candidates.end(), quotes_more)) return true;
+    if (c.marks.quote != '\'' && has_apostrophes(c) && std::any_of(candidates.begin(), candidates.end(), quotes_more))
+      return true;
     for (const Candidate& other : candidates) {
       if (&other == &c) return false;  // the others are less usual
       if (other.delimiter != c.delimiter || !other.fits() || other.width != c.width) continue;
@@ -523,7 +556,8 @@ class Sniffer {
       if (c.delimiter->text.front() == best.delimiter->text.front() || best.clean - c.clean > kDoubt) continue;
       if (best.delimiter->is_common != c.delimiter->is_common) continue;
       refuse(fmt::format("{} and {} split its rows equally well; choose with --delimiter '{}' or --delimiter '{}'",
-                         best.delimiter->called, c.delimiter->called, printable(best.delimiter->text, 20), printable(c.delimiter->text, 20)));
+                         best.delimiter->called, c.delimiter->called, printable(best.delimiter->text, 20),
+                         printable(c.delimiter->text, 20)));
     }
   }
 
@@ -568,19 +602,22 @@ class Sniffer {
 
   [[noreturn]] void refuse_misfit(const Candidate& c) const {
     const Records& records = c.records();
-    const std::string with = c.marks.delimiter == "," ? "" : fmt::format(", if {} separate columns", c.delimiter->called);
-    if (records.empty()) refuse("has no rows; a CSV file begins with a header row");
+    const std::string with =
+        c.marks.delimiter == "," ? "" : fmt::format(", if {} separate columns", c.delimiter->called);
+    if (records.empty()) refuse_empty();
     const CsvRecord& first = records[c.first];
     const auto fits = [&](const CsvRecord& each) { return each.cells.size() == c.width; };
     const auto fitting = std::count_if(records.begin(), records.end(), fits);
     const bool is_first = c.misfit == c.first && fitting > 2 && 2 * fitting > std::ssize(records);
     const std::size_t place = is_first ? c.first : first_of_other_length(records, c.first);
     const CsvRecord& record = records[std::min(place, records.size() - 1)];
-    const std::int64_t row = record.row - static_cast<std::int64_t>(c.first) - 1 + (c.width == 1 ? record.empty_lines : 0);
+    const std::int64_t row =
+        record.row - static_cast<std::int64_t>(c.first) - 1 + (c.width == 1 ? record.empty_lines : 0);
     if (is_first) {
-      refuse(fmt::format("line {} has {}, and most rows have {}{}; if it is a title, skip it with --skip, otherwise correct "
-                         "the row",
-                         record.line, count_cells(record), c.width, with),
+      refuse(fmt::format(
+                 "line {} has {}, and most rows have {}{}; if it is a title, skip it with --skip, otherwise correct "
+                 "the row",
+                 record.line, count_cells(record), c.width, with),
              record, row);
     }
     refuse(fmt::format("line {} has {}, and line {} has {}{}; {}", record.line, count_cells(record), first.line,
@@ -592,7 +629,8 @@ class Sniffer {
   static std::size_t first_of_other_length(const Records& records, std::size_t first) {
     const auto begin = records.begin() + static_cast<std::ptrdiff_t>(first);
     return static_cast<std::size_t>(
-        std::find_if(begin, records.end(), [&](const CsvRecord& record) { return record.cells.size() != begin->cells.size(); }) -
+        std::find_if(begin, records.end(),
+                     [&](const CsvRecord& record) { return record.cells.size() != begin->cells.size(); }) -
         records.begin());
   }
 
@@ -609,7 +647,8 @@ class Sniffer {
     if (any([](std::string_view cell) { return cell.find('"') != std::string_view::npos; })) {
       return "a quote inside a cell does not quote: write the whole cell in quotes, and double the quotes within it";
     }
-    if (any([](std::string_view cell) { return cell.ends_with('\\'); })) return "if a backslash precedes such characters, add --escape '\\'";
+    if (any([](std::string_view cell) { return cell.ends_with('\\'); }))
+      return "if a backslash precedes such characters, add --escape '\\'";
     if (record.cells.size() > 1 && record.cells.back().text.empty()) {
       return fmt::format("it ends with a delimiter: remove that, or read it with --ragged fill");
     }
@@ -633,9 +672,10 @@ class Sniffer {
                                   return split_at(record.text, delimiter).size() == cells.size();
                                 });
       if (!splits_alike) continue;
-      refuse(fmt::format("{} seems to separate its columns; read it with --delimiter {}, or, if it is one column, with "
-                         "--delimiter ,",
-                         quoted(delimiter), quoted(delimiter)));
+      refuse(
+          fmt::format("{} seems to separate its columns; read it with --delimiter {}, or, if it is one column, with "
+                      "--delimiter ,",
+                      quoted(delimiter), quoted(delimiter)));
     }
   }
 
@@ -682,7 +722,8 @@ class Sniffer {
     while (last > 0 && records[last - 1].cells.size() != c.width) --last;
     const auto fits = [&](const CsvRecord& record) { return record.cells.size() == c.width; };
     const bool others_fit = std::all_of(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(last), fits);
-    if (last == records.size() || last < 2 || !others_fit || tail.quote_fault || records.size() - last > kMostTitles) return;
+    if (last == records.size() || last < 2 || !others_fit || tail.quote_fault || records.size() - last > kMostTitles)
+      return;
     if (records[last].empty_lines == records[last - 1].empty_lines) return;
     dialect.end = text_.size - std::ssize(text_.tail) + static_cast<std::int64_t>(records[last].begin);
     dialect.lines_after = std::ssize(records) - static_cast<std::int64_t>(last);
@@ -700,12 +741,14 @@ class Sniffer {
         const std::string_view cell = record.cells[i].text;
         if (record.cells[i].quoted || !is_odd(cell) || !opens_quote(cell)) continue;
         const auto closes = [&](const CsvCell& other) { return !other.quoted && is_odd(other.text); };
-        const auto other = std::find_if(record.cells.begin() + static_cast<std::ptrdiff_t>(i) + 1, record.cells.end(), closes);
+        const auto other =
+            std::find_if(record.cells.begin() + static_cast<std::ptrdiff_t>(i) + 1, record.cells.end(), closes);
         if (other == record.cells.end() || !other->text.ends_with('"')) continue;
-        refuse(fmt::format("line {}: a quote inside the unquoted cell {} does not quote the delimiter after it; write the "
-                           "whole cell in quotes, and double the quotes within it, or read it with --quote none",
-                           record.line, quoted(cell)),
-               record, record.row - table_.front().row - 1);
+        refuse(
+            fmt::format("line {}: a quote inside the unquoted cell {} does not quote the delimiter after it; write the "
+                        "whole cell in quotes, and double the quotes within it, or read it with --quote none",
+                        record.line, quoted(cell)),
+            record, record.row - table_.front().row - 1);
       }
     }
   }
@@ -717,9 +760,10 @@ class Sniffer {
         const std::string_view inner = trimmed(cell.text);
         if (cell.quoted || inner.size() < 2 || inner.size() == cell.text.size()) continue;
         if (!inner.starts_with('"') || !inner.ends_with('"')) continue;
-        refuse(fmt::format("line {}: a blank precedes the quote of {}, so the quote is part of the cell; remove such blanks, "
-                           "or read it with --quote none",
-                           record.line, quoted(cell.text)),
+        refuse(fmt::format(
+                   "line {}: a blank precedes the quote of {}, so the quote is part of the cell; remove such blanks, "
+                   "or read it with --quote none",
+                   record.line, quoted(cell.text)),
                record, record.row - table_.front().row - 1);
       }
     }
@@ -832,7 +876,6 @@ class Sniffer {
     return true;
   }
 
-
   // Numbers of the table decide how all numbers of the file are written.
   void set_values(CsvDialect& dialect) const {
     CsvValues& values = dialect.values;
@@ -868,10 +911,10 @@ class Sniffer {
 
   const CsvSniffed& text_;
   const CsvOptions& options_;
-  bool whole_;                // the head is the whole text
-  std::size_t begin_ = 0;     // of the lines that may be a table
-  std::int64_t line_ = 1;     // its line
-  char separator_ = '\0';     // of the line "sep=;"
+  bool whole_;             // the head is the whole text
+  std::size_t begin_ = 0;  // of the lines that may be a table
+  std::int64_t line_ = 1;  // its line
+  char separator_ = '\0';  // of the line "sep=;"
   std::vector<Delimiter> delimiters_;
   Records table_;
   std::size_t width_ = 0;

@@ -36,9 +36,11 @@ class RowSplitter {
   RowEnd take_cell() {
     if (marks_.quote == 0 || at_ == text_.size() || text_[at_] != marks_.quote) return take_plain();
     const std::size_t begin = at_;
+    const std::size_t before = cells_.size();
     const RowEnd end = take_quoted();
     if (end == RowEnd::line || marks_.rule != QuoteRule::literal) return end;
     at_ = begin;
+    cells_.resize(before);
     return take_plain();
   }
 

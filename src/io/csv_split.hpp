@@ -20,7 +20,7 @@ enum class QuoteRule : std::uint8_t {
   literal,  ///< doubled, and a quote that does not open a well-formed quoted cell is a character of the cell
 };
 
-/// What separates and quotes the cells of a file.
+/// The characters that separate and quote the cells of a file.
 struct CsvMarks {
   std::string delimiter = ",";  ///< " " also stands for several blanks, and ignores those at the ends of a line
   char quote = '"';             ///< 0: cells are not quoted

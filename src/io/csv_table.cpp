@@ -87,7 +87,8 @@ class CsvTable final : public ArrowTable {
     std::erase(wanted, -1);
     const CsvRows rows = find_rows(*file, names.end, file->size, format_.has_one_column(), threads);
     if (rows.fault) refuse_rows(first_of(first_failure(names.end), rows));
-    if (!rows.is_utf8 && options.encoding.empty() && file->dialect.encoding == Encoding::utf8 && is_single_byte(*file)) {
+    if (!rows.is_utf8 && options.encoding.empty() && file->dialect.encoding == Encoding::utf8 &&
+        is_single_byte(*file)) {
       return false;
     }
     row_groups_ = rows.row_groups;
@@ -148,7 +149,8 @@ class CsvTable final : public ArrowTable {
     place.column = column;
     const bool is_required = status.message().find("that --types") != std::string::npos;
     throw_csv(place, status, Code::malformed,
-              is_required ? "correct the cell, or read the column as another type" : "do not change the file while it is read");
+              is_required ? "correct the cell, or read the column as another type"
+                          : "do not change the file while it is read");
   }
 
   // Faults of the first rows are reported before unsupported types of columns.
@@ -187,9 +189,8 @@ class CsvTable final : public ArrowTable {
     for (const auto& [name, type] : options.types) {
       const auto is_it = [&, &wanted = name](const auto& column) { return column->name() == wanted; };
       if (name.empty() || std::any_of(columns_.begin(), columns_.end(), is_it)) continue;
-      throw Error(Code::unknown_column,
-                  fmt::format("{}: has no column '{}', which --types names; its columns are: {}", path_, printable(name),
-                              names_of_columns(fields_)));
+      throw Error(Code::unknown_column, fmt::format("{}: has no column '{}', which --types names; its columns are: {}",
+                                                    path_, printable(name), names_of_columns(fields_)));
     }
   }
 
@@ -223,7 +224,8 @@ class CsvTable final : public ArrowTable {
       column = column->WithType(numbers ? type_of_numbers(shapes[i], wanted[i])
                                         : shapes[i].type(arrow::Decimal128Type::kMaxPrecision));
       if (!doubt.empty()) {
-        remarks_.push_back(fmt::format("{}: column '{}' is read as text: its {}", path_, printable(column->name()), doubt));
+        remarks_.push_back(
+            fmt::format("{}: column '{}' is read as text: its {}", path_, printable(column->name()), doubt));
       }
     }
     declare(columns_);
@@ -239,14 +241,17 @@ class CsvTable final : public ArrowTable {
   // Describes the dialect, and counts rows that were not read as they are.
   void add_remarks() {
     const CsvFile& file = *format_.file;
-    if (const std::string form = describe(file.dialect); !form.empty()) remarks_.insert(remarks_.begin(), path_ + ": " + form);
+    if (const std::string form = describe(file.dialect); !form.empty())
+      remarks_.insert(remarks_.begin(), path_ + ": " + form);
     if (!file.rows) return;
     const IrregularRows& rows = file.rows->irregular();
     const auto add = [&](std::int64_t count, std::string_view what) {
       if (count == 0) return;
       std::string lines;
-      for (const std::int64_t line : rows.lines) lines += line == 0 ? "" : fmt::format("{}{}", lines.empty() ? "" : ", ", line);
-      remarks_.push_back(fmt::format("{}: {} row{} of another length {}, the first in lines {}", path_, count, count == 1 ? "" : "s", what, lines));
+      for (const std::int64_t line : rows.lines)
+        lines += line == 0 ? "" : fmt::format("{}{}", lines.empty() ? "" : ", ", line);
+      remarks_.push_back(fmt::format("{}: {} row{} of another length {}, the first in lines {}", path_, count,
+                                     count == 1 ? "" : "s", what, lines));
     };
     add(rows.filled, "filled or mended");
     add(rows.skipped, "left out");

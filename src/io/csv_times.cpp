@@ -13,15 +13,18 @@
 namespace upsweep::io {
 namespace {
 
-constexpr std::array<std::string_view, 12> kMonths = {"january", "february", "march",     "april",   "may",      "june",
-                                                      "july",    "august",   "september", "october", "november", "december"};
+constexpr std::array<std::string_view, 12> kMonths = {"january",   "february", "march",    "april",
+                                                      "may",       "june",     "july",     "august",
+                                                      "september", "october",  "november", "december"};
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 bool exists(int year, unsigned month, unsigned day) {
   return std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)).ok();
 }
 
-bool equals(std::string_view text, std::string_view lower) { return text.size() == lower.size() && ends_in(text, lower); }
+bool equals(std::string_view text, std::string_view lower) {
+  return text.size() == lower.size() && ends_in(text, lower);
+}
 
 // Reads a text front to back.
 class Reader {
@@ -208,7 +211,9 @@ bool take_time(Reader& text, Moment& moment) {
   if (!text.take_number(1, 2, hour) || !text.take(':') || !text.take_number(2, 2, minute)) return false;
   if (text.take(':')) {
     if (!text.take_number(2, 2, second)) return false;
-    if ((text.next() == '.' || text.next() == ',') && text.take(text.next()) && !text.take_fraction(fraction, moment.digits)) return false;
+    if ((text.next() == '.' || text.next() == ',') && text.take(text.next()) &&
+        !text.take_fraction(fraction, moment.digits))
+      return false;
   }
   Reader half = text;
   half.take_blanks();
@@ -318,10 +323,12 @@ bool parse_moment(std::string_view text, std::string_view format, Moment& moment
   if (!moment.has_date) return moment.has_time;
   if (format.find("%j") == std::string_view::npos) return set_date(static_cast<int>(year), month, day, moment);
   using std::chrono::January;
-  const std::chrono::year_month_day date(std::chrono::sys_days(std::chrono::year(static_cast<int>(year)) / January / 1) +
-                                         std::chrono::days(static_cast<int>(day) - 1));
+  const std::chrono::year_month_day date(
+      std::chrono::sys_days(std::chrono::year(static_cast<int>(year)) / January / 1) +
+      std::chrono::days(static_cast<int>(day) - 1));
   return day > 0 && static_cast<int>(date.year()) == static_cast<int>(year) &&
-         set_date(static_cast<int>(year), static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), moment);
+         set_date(static_cast<int>(year), static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                  moment);
 }
 
 std::string_view fault_of_format(std::string_view format) {

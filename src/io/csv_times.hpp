@@ -19,18 +19,19 @@ struct Moment {
   int year = 0;
   unsigned first = 0;  ///< the month, or, if the day is written before it, the day
   unsigned second = 0;
-  std::int64_t nanoseconds = 0;        ///< since midnight
-  int digits = 0;                      ///< after the second, without zeros at the end
-  std::optional<int> offset = {};      ///< minutes east of UTC
+  std::int64_t nanoseconds = 0;    ///< since midnight
+  int digits = 0;                  ///< after the second, without zeros at the end
+  std::optional<int> offset = {};  ///< minutes east of UTC
 };
 
-/// Parses a text without blanks around it: dates such as 2017-01-31, 31/01/2017, 1/31/2017, 31.1.2017, 31 Jan 2017,
-/// January 31, 2017; times such as 9:30, 09:30:15.250, 9:30 PM; a date and a time, separated by a blank or T, also with
-/// Z or an offset from UTC. Returns false for any other text.
+/// Parses a text without blanks around it. Returns false if it is none of these:
+///   - a date: 2017-01-31, 31/01/2017, 1/31/2017, 31.1.2017, 31 Jan 2017 or January 31, 2017
+///   - a time of day: 9:30, 09:30:15.250 or 9:30 PM
+///   - a date and a time, separated by a blank or T, also with Z or an offset from UTC
 bool parse_moment(std::string_view text, Moment& moment);
 
-/// Parses a text in a format of strftime: %Y %y %m %d %b %B %H %I %M %S %f %p %z %j and %%, and other characters as they
-/// are. A blank stands for any number of blanks.
+/// Parses a text in a format of strftime. The codes are %Y %y %m %d %b %B %j %H %I %M %S %f %p %z and %%. A blank stands
+/// for any number of blanks.
 bool parse_moment(std::string_view text, std::string_view format, Moment& moment);
 
 /// Returns why a format cannot be used; an empty text if it can.

@@ -160,7 +160,8 @@ bool ColumnShape::has_conflict() const {
   const bool is_mixed = has(CellKind::timestamp) && zoned_ && unzoned_;
   const bool others = has(CellKind::integer) || has(CellKind::decimal) || has(CellKind::real);
   // As float64, such an integer would have another value.
-  const bool is_changed = has(CellKind::real) && has(CellKind::integer) && whole_ > std::numeric_limits<double>::digits10;
+  const bool is_changed =
+      has(CellKind::real) && has(CellKind::integer) && whole_ > std::numeric_limits<double>::digits10;
   return no_order || is_mixed || is_changed || currency_ == kSeveral || (has(CellKind::percent) && others) ||
          (far_ && digits_ > 6);
 }

@@ -55,8 +55,8 @@ class ColumnShape {
 
   /// Whether all cells are integers that fit neither int64 nor uint64 as a whole.
   [[nodiscard]] bool is_past_64_bits() const {
-    return content() == "numbers" && !has(CellKind::decimal) && !has(CellKind::percent) && !has(CellKind::real) && past_int64_ &&
-           (past_uint64_ || negative_);
+    return content() == "numbers" && !has(CellKind::decimal) && !has(CellKind::percent) && !has(CellKind::real) &&
+           past_int64_ && (past_uint64_ || negative_);
   }
 
   /// Returns the type. A decimal type has at most `most_digits` digits. A column without a value is NULL; with words
@@ -91,11 +91,11 @@ class ColumnShape {
   bool negative_ = false;     // some integer is; the next two are also about integers:
   bool past_int64_ = false;
   bool past_uint64_ = false;
-  bool marked_ = false;    // some number is not written as in C++
-  bool doubtful_ = false;  // some number may have thousands or decimals
-  std::uint8_t currency_ = 0;      // kSeveral: there are several
+  bool marked_ = false;              // some number is not written as in C++
+  bool doubtful_ = false;            // some number may have thousands or decimals
+  std::uint8_t currency_ = 0;        // kSeveral: there are several
   std::uint8_t orders_ = kAnyOrder;  // in which all dates exist
-  bool zoned_ = false;             // some timestamp has an offset from UTC; or not:
+  bool zoned_ = false;               // some timestamp has an offset from UTC; or not:
   bool unzoned_ = false;
   bool far_ = false;  // some date is outside the years of timestamps in nanoseconds
   int digits_ = 0;    // after the second

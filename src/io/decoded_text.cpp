@@ -88,10 +88,10 @@ std::size_t decode_units(const unsigned char* from, std::size_t bytes, char*& to
 
 // The characters of the bytes 0x80 to 0x9F. The five bytes that Windows-1252 does not define are control characters, as
 // in ISO-8859-1.
-constexpr std::array<std::uint16_t, 32> kWindows1252 = {
-    0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008D,
-    0x017D, 0x008F, 0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A,
-    0x0153, 0x009D, 0x017E, 0x0178};
+constexpr std::array<std::uint16_t, 32> kWindows1252 = {0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
+                                                        0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008D, 0x017D, 0x008F,
+                                                        0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+                                                        0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x009D, 0x017E, 0x0178};
 
 std::size_t decode_windows_1252(const unsigned char* from, std::size_t bytes, char*& to) {
   const std::string_view text(reinterpret_cast<const char*>(from), bytes);
@@ -100,7 +100,8 @@ std::size_t decode_windows_1252(const unsigned char* from, std::size_t bytes, ch
     std::memcpy(to, text.data() + at, plain);
     to += plain;
     at += plain;
-    for (; at < bytes && from[at] >= 0x80; ++at) to = append(from[at] < 0xA0 ? kWindows1252[from[at] - 0x80U] : from[at], to);
+    for (; at < bytes && from[at] >= 0x80; ++at)
+      to = append(from[at] < 0xA0 ? kWindows1252[from[at] - 0x80U] : from[at], to);
   }
   return bytes;
 }
@@ -151,11 +152,10 @@ void DecodedText::refuse_end(const Descriptor& file) const {
       last = c;
     }
   }
-  throw Error(
-      Code::malformed,
-      fmt::format("{}: line {}: is not {}, although its first bytes say so: no character begins at byte {}; "
-                  "write the file as UTF-8",
-                  path_, line, name_of(encoding_), marks_.back().encoded));
+  throw Error(Code::malformed,
+              fmt::format("{}: line {}: is not {}, although its first bytes say so: no character begins at byte {}; "
+                          "write the file as UTF-8",
+                          path_, line, name_of(encoding_), marks_.back().encoded));
 }
 
 std::int64_t DecodedText::read(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t offset) const {
@@ -175,7 +175,7 @@ std::int64_t DecodedText::read(const Descriptor& file, char* to, std::int64_t by
 }
 
 std::string_view DecodedText::decode(const Descriptor& file, std::int64_t begin, std::int64_t end,
-                                   std::vector<char>& buffer) const {
+                                     std::vector<char>& buffer) const {
   std::vector<unsigned char> units(static_cast<std::size_t>(end - begin));
   const std::int64_t got = read_fully_at(file.get(), units.data(), end - begin, begin, path_);
   buffer.resize(units.size() * static_cast<std::size_t>(kMostBytes));

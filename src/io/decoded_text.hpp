@@ -30,8 +30,8 @@ constexpr std::string_view name_of(Encoding encoding) {
 /// The number of bytes of a file that encoding_of() needs.
 inline constexpr std::size_t kEncodingBytes = 4;
 
-/// Returns the encoding of a file from its first bytes: a byte order mark, or the zeros of UTF-16. utf8 also stands for
-/// an encoding that the first bytes do not show.
+/// Returns the encoding of a file from its first bytes, which are a byte order mark, or contain the zeros of UTF-16. It
+/// returns utf8 for an encoding that the first bytes do not show.
 constexpr Encoding encoding_of(std::string_view head) {
   if (head.starts_with(std::string_view("\xff\xfe\0\0", 4)) || head.starts_with(std::string_view("\0\0\xfe\xff", 4))) {
     return Encoding::utf32;

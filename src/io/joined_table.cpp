@@ -372,8 +372,8 @@ std::unique_ptr<Table> join(std::vector<JoinedFile> files, std::vector<Field> fi
   return std::make_unique<JoinedTable>(std::move(files), std::move(fields));
 }
 
-JoinedFiles open_files(const std::vector<std::string>& paths, const CsvOptions& csv, const ChooseColumn& choose, int threads,
-                       const std::string& spool_folder) {
+JoinedFiles open_files(const std::vector<std::string>& paths, const CsvOptions& csv, const ChooseColumn& choose,
+                       int threads, const std::string& spool_folder) {
   JoinedFiles joined;
   JoinedFields fields;
   std::vector<std::string> patterned;  // the files that match a pattern; an empty name for any other file
@@ -400,8 +400,8 @@ std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const 
   return open_tables(paths, csv, {}, threads);
 }
 
-std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv, const ChooseColumn& choose,
-                                   int threads, const std::string& spool_folder) {
+std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv,
+                                   const ChooseColumn& choose, int threads, const std::string& spool_folder) {
   if (paths.size() == 1) {
     const std::vector<std::string> files = matching_files(paths[0]);
     const bool has_folders = files[0] != paths[0] && !folders_with_values(files[0]).empty();

@@ -84,8 +84,8 @@ TableColumn open_npy_column(Opened opened, const std::optional<std::string>& col
   return open_npy(std::move(opened));
 }
 
-TableColumn open_table_column(Opened opened, const std::optional<std::string>& column, const CsvOptions& csv, int threads,
-                              const std::string& folder) {
+TableColumn open_table_column(Opened opened, const std::optional<std::string>& column, const CsvOptions& csv,
+                              int threads, const std::string& folder) {
   // The elements of .npy are read from a pipe as they arrive.
   const bool streams = !opened.regular && (!can_be_spooled(opened.file) || begins_as_npy(opened.file));
   if (!streams && opened.path.path == "-") opened = spooled_standard_input(folder);
@@ -130,8 +130,8 @@ std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv
   return open_table(path, csv, {}, threads);
 }
 
-std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv, const ChooseColumn& choose, int threads,
-                                  const std::string& spool_folder) {
+std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv, const ChooseColumn& choose,
+                                  int threads, const std::string& spool_folder) {
   return open_regular(open_whole(path, spool_folder), csv, choose, threads);
 }
 

@@ -77,7 +77,8 @@ class RegularRows::Rewriter {
     at_ = 0;
     const std::size_t kept = buffer_.size();
     const std::int64_t place = in_ + static_cast<std::int64_t>(kept);
-    const std::int64_t bytes = std::min(std::max<std::int64_t>(tuning::kText.decoded, std::ssize(buffer_)), rows_.end_ - place);
+    const std::int64_t bytes =
+        std::min(std::max<std::int64_t>(tuning::kText.decoded, std::ssize(buffer_)), rows_.end_ - place);
     buffer_.resize(kept + static_cast<std::size_t>(bytes));
     const std::int64_t got = rows_.view_ ? rows_.view_->read(file_, buffer_.data() + kept, bytes, place)
                                          : read_fully_at(file_.get(), buffer_.data() + kept, bytes, place, rows_.path_);
@@ -173,15 +174,17 @@ class RegularRows::Rewriter {
   }
 
   [[noreturn]] void refuse_fault(const SplitRow& row) const {
-    if (row.size > kLongestRow) refuse(fmt::format("is longer than {} bytes, or does not end; correct the row", kLongestRow));
-    refuse(row.end == RowEnd::open
-               ? "a quote opens, and no quote closes it before the end of the file; correct the row, or read it with --ragged fill"
-               : "text follows a closing quote; correct the row, or read it with --ragged fill");
+    if (row.size > kLongestRow)
+      refuse(fmt::format("is longer than {} bytes, or does not end; correct the row", kLongestRow));
+    refuse(row.end == RowEnd::open ? "a quote opens, and no quote closes it before the end of the file; correct the "
+                                     "row, or read it with --ragged fill"
+                                   : "text follows a closing quote; correct the row, or read it with --ragged fill");
   }
 
   [[noreturn]] std::size_t refuse_length() const {
-    refuse(fmt::format("has {} cell{}, and {} {} expected; correct the row, or read it with --ragged fill or --ragged skip",
-                       cells_.size(), cells_.size() == 1 ? "" : "s", form_.columns, form_.columns == 1 ? "is" : "are"));
+    refuse(fmt::format(
+        "has {} cell{}, and {} {} expected; correct the row, or read it with --ragged fill or --ragged skip",
+        cells_.size(), cells_.size() == 1 ? "" : "s", form_.columns, form_.columns == 1 ? "is" : "are"));
   }
 
   const RegularRows& rows_;
@@ -255,7 +258,8 @@ std::int64_t RegularRows::line_at(const Descriptor& file, std::int64_t place) co
     at += std::ssize(out);
     out.clear();
   }
-  return line + count_lines(std::string_view(out).substr(0, static_cast<std::size_t>(std::max<std::int64_t>(place - at, 0))));
+  return line +
+         count_lines(std::string_view(out).substr(0, static_cast<std::size_t>(std::max<std::int64_t>(place - at, 0))));
 }
 
 }  // namespace upsweep::io

@@ -21,11 +21,11 @@ namespace upsweep::io {
 /// How the rows of a file are written.
 struct RowForm {
   CsvMarks marks;
-  std::string comment = {};      ///< lines that begin with it are left out; empty: none
-  bool has_blank_rows = false;   ///< lines of blanks are left out
-  bool has_end_marks = false;    ///< a delimiter ends each row, so the cell after it is dropped
+  std::string comment = {};     ///< lines that begin with it are left out; empty: none
+  bool has_blank_rows = false;  ///< lines of blanks are left out
+  bool has_end_marks = false;   ///< a delimiter ends each row, so the cell after it is dropped
   Ragged ragged = Ragged::refuse;
-  std::size_t columns = 0;       ///< cells of a row; Ragged::fill adds columns if a row has more cells that are not empty
+  std::size_t columns = 0;  ///< cells of a row; Ragged::fill adds columns if a row has more cells that are not empty
 
   bool operator==(const RowForm&) const = default;
 };

@@ -84,8 +84,8 @@ void Spool::fail(int error) const {
                               name_, reason(error), bytes_text(static_cast<double>(written_)), folder_, kAdvice));
     case ENOENT:
     case ENOTDIR:
-      throw Error(Code::not_found, fmt::format("{}: the folder for a temporary file, {}, does not exist; {}", name_,
-                                               folder_, kAdvice));
+      throw Error(Code::not_found,
+                  fmt::format("{}: the folder for a temporary file, {}, does not exist; {}", name_, folder_, kAdvice));
     case EMFILE:
       throw Error(Code::unreadable,
                   fmt::format("{}: too many compressed files at a time: each needs a temporary file, and this process "

@@ -52,7 +52,8 @@ void read_all(const std::string& path, const io::CsvOptions& options) {
   const auto table = io::open_csv_table(path, options, {}, 1);
   std::vector<int> columns(table->fields().size());
   std::iota(columns.begin(), columns.end(), 0);
-  std::erase_if(columns, [&](int column) { return !table->fields()[static_cast<std::size_t>(column)].unsupported.empty(); });
+  std::erase_if(columns,
+                [&](int column) { return !table->fields()[static_cast<std::size_t>(column)].unsupported.empty(); });
   for (int row_group = 0; row_group < table->row_groups(); ++row_group) {
     const auto reader = table->open(row_group, columns);
     Batch batch;

@@ -14,7 +14,9 @@
 
 namespace upsweep::fuzz {
 
-inline bool bit(const void* bits, std::int64_t i) { return (static_cast<const std::uint8_t*>(bits)[i / 8] >> i % 8 & 1) != 0; }
+inline bool bit(const void* bits, std::int64_t i) {
+  return (static_cast<const std::uint8_t*>(bits)[i / 8] >> i % 8 & 1) != 0;
+}
 
 /// Touches every byte, so that the sanitizers see it, and checks the column against the rules of upsweep/table.hpp.
 inline std::int64_t touch(const Field& field, const ColumnData& data, std::int64_t rows) {
