@@ -74,7 +74,7 @@ ODD = [
 ]
 CODES = ["007", "0042", "01234", "00501", "010", "08701"]
 NAMES = ["a", "b", "c", "d", "e", "f", "g", "h", "name", "city", "price", "amount", "date", "count", "total", "ID", "Unit"]
-ODD_NAMES = ["full name", "unit price", "Größe", "2019", "65+", "a.b", "x_1", "tax (%)", "a, b", "it's", "#", 'the "x"']
+ODD_NAMES = ["2019", "full name", "unit price", "Größe", "65+", "a.b", "x_1", "tax (%)", "a, b", "it's", "#", 'the "x"']
 
 
 def random_text(rng, oddness):
@@ -129,7 +129,7 @@ def random_table(rng, kinds=KINDS):
     width = rng.choice([1, 2, 2, 3, 3, 4, 5, 7])
     names = rng.sample(NAMES, width)
     if rng.random() < 0.15:
-        names[rng.randrange(width)] = rng.choice(ODD_NAMES)
+        names[rng.randrange(width)] = rng.choice(ODD_NAMES[1:] if width == 1 else ODD_NAMES)
     columns = []
     for name in names:
         kind = rng.choice(kinds)

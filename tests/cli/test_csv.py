@@ -6,6 +6,7 @@ import collections
 import csv
 import gzip
 import io
+import json
 import lzma
 import random
 import re
@@ -327,6 +328,16 @@ def test_rows_of_a_single_column_are_not_titles(upsweep, name):
     upsweep.write("t.csv", f"{name}\n1\nabc\t\n3\t\n")
     done = upsweep.run("query", "SELECT count(x) FROM 't.csv'")
     assert done.returncode == 1 or done.stdout.split() == [b"count", b"3"], done
+
+
+@pytest.mark.parametrize(
+    "text", ['"a" "b"\n"1" 5 "x"\n"2" 6 "y"\n', "a,b\nr1,5,x\nr2,6,y\n", "a\tb\nr1\t5\tx\nr2\t6\ty\n", '"a";"b"\n"1";5;"x"\n"2";6;"y"\n']
+)
+def test_a_header_row_that_does_not_name_the_row_names(upsweep, text):
+    """R's write.table writes such files. They may be refused, but not read as one column."""
+    upsweep.write("t.csv", text)
+    done = upsweep.run("query", "SELECT SUM(a), MAX(b) FROM 't.csv'", "--json")
+    assert done.returncode == 1 or json.loads(done.stdout)["rows"] == [[11, "y"]], done
 
 
 def test_names_that_only_look_like_several(upsweep):
