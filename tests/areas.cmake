@@ -28,4 +28,4 @@ upsweep_area(awkward awkward_golden awkward_index_kernels awkward_kernels awkwar
 upsweep_area(climb climb mutants guests)
 upsweep_area(io io parquet_parts table)
 upsweep_area(plan plan)
-upsweep_area(sql emulated_query group_rows groups query recent_values spill)
+upsweep_area(sql emulated_query group_rows groups query recent_values rows spill)

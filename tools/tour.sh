@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # tools/tour.sh: the tour through real tables: a running total over six million rows, the line items of 1995's orders
-# and their totals. Then SQL over the tables, an invoice reconciled, and a page of the measurements.
+# and their totals. Then SQL over the tables, a messy CSV file, an invoice reconciled, and a page of the measurements.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -69,6 +69,13 @@ ask "SELECT l_returnflag AS flag, l_linestatus AS status, SUM(l_quantity) AS qua
 ask "SELECT SUM(l_extendedprice * l_discount) AS revenue FROM '$data/lineitem.parquet'
   WHERE l_shipdate >= date '1994-01-01' AND l_shipdate < date '1994-01-01' + interval '1' year
   AND l_discount BETWEEN 0.06 - 0.01 AND 0.06 + 0.01 AND l_quantity < 24"
+
+say "A bank's export: a title, semicolons, decimal comma, Windows-1252; and timestamps in Parquet"
+$python tools/tour_data.py messy "$data"
+run $upsweep schema "$data/bank.csv"
+run $upsweep query "SELECT day, payee, amount FROM '$data/bank.csv' ORDER BY amount LIMIT 3"
+run $upsweep query "SELECT MIN(at) AS first, MAX(at) AS last, COUNT(*) AS trips FROM '$data/trips.parquet' WHERE at >= '2024-03-05 12:00'"
+$python tools/tour_check.py messy "$upsweep" "$data"
 
 say "Which of 20 open line items make up an invoice's total, and are others possible?"
 $python tools/tour_data.py invoice "$data"

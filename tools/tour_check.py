@@ -5,6 +5,8 @@
 
 tour_check.py lists DIR: compares totals_1995, dearest_1995 and dear_items_1995.parquet.
 
+tour_check.py messy COMMAND DIR: compares sums and counts of bank.csv and trips.parquet with the values that were written.
+
 tour_check.py lengths BYTES RESULTS.json ...: shows whether each problem's longest input is past a cache of BYTES."""
 
 import json
@@ -45,6 +47,24 @@ def check_lists(folder):
     return 0 if same else 1
 
 
+def check_messy(command, folder):
+    def ask(sql):
+        done = subprocess.run([command, "query", sql, "--json", "--quiet"], check=True, capture_output=True, text=True)
+        return json.loads(done.stdout)["rows"][0]
+
+    with open(f"{folder}/messy.json", encoding="utf-8") as file:
+        expected = json.load(file)
+    rows, total = ask(f"SELECT COUNT(*), SUM(amount) FROM '{folder}/bank.csv'")
+    (trips,) = ask(f"SELECT COUNT(*) FROM '{folder}/trips.parquet' WHERE at >= '2024-03-05 12:00'")
+    found = {"rows": rows, "total": total, "trips": trips}
+    print(
+        "verified: the values that were written were read"
+        if found == expected
+        else f"WRONG: expected {expected}, found {found}"
+    )
+    return 0 if found == expected else 1
+
+
 def check_lengths(last_cache, paths):
     """Names each problem whose longest input fits the cache. Bytes are those that it must read and write."""
     longest = {}
@@ -69,6 +89,8 @@ def check_lengths(last_cache, paths):
 def main():
     if sys.argv[1] == "lists":
         return check_lists(sys.argv[2])
+    if sys.argv[1] == "messy":
+        return check_messy(*sys.argv[2:])
     if sys.argv[1] == "lengths":
         return check_lengths(int(sys.argv[2]), sys.argv[3:])
     command, sql = sys.argv[1:]

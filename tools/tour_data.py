@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tools/tour_data.py: makes the tour's data: tables (`tables DIR`), lists of line items per order (`lists DIR`), a mask
-# of dear line items (`mask DIR`), and open line items with an invoice's total (`invoice DIR`).
+# of dear line items (`mask DIR`), open line items with an invoice's total (`invoice DIR`), and a bank's export and
+# timestamps (`messy DIR`).
 """Real data for the tour, made once and kept.
 
 tables DIR  lineitem.parquet and orders.parquet of TPC-H at scale factor 1, by tpchgen-cli. If that is not installed, a small
@@ -8,9 +9,12 @@ tables DIR  lineitem.parquet and orders.parquet of TPC-H at scale factor 1, by t
 lists DIR   starts_1995.npy and stops_1995.npy: the rows of the line items of each order of 1995 in lineitem.
 mask DIR    dear_1995.parquet: for each price of these line items in prices_1995.parquet, whether it is above 50,000.
 invoice DIR open_items.parquet: order, line and price of 20 line items; invoice_total.txt: the sum of ten of these prices.
+messy DIR   bank.csv: an account as a bank exports it; trips.parquet: timestamps; messy.json: sums and counts of both.
 """
 
 import datetime
+import decimal
+import json
 import pathlib
 import subprocess
 import sys
@@ -29,9 +33,7 @@ def tpchgen(folder: pathlib.Path) -> bool:
     tool = pathlib.Path(sys.executable).parent / "tpchgen-cli"
     if not tool.exists():
         return False
-    subprocess.run(
-        [tool, "parquet", "-s", "1", "--tables=lineitem,orders", f"--output-dir={folder}"], check=True
-    )
+    subprocess.run([tool, "parquet", "-s", "1", "--tables=lineitem,orders", f"--output-dir={folder}"], check=True)
     print("made by tpchgen-cli")
     return True
 
@@ -113,5 +115,26 @@ def invoice(folder: pathlib.Path) -> None:
     print(f"20 open line items; ten of them make an invoice of {total}")
 
 
+def messy(folder: pathlib.Path) -> None:
+    random = np.random.default_rng(2024)
+    days = [datetime.date(2024, 1, 1) + datetime.timedelta(days=int(d)) for d in np.sort(random.integers(0, 366, 1000))]
+    cents = random.integers(-200_000, 300_000, len(days))
+    payees = random.choice(["Café Central", "Müller & Söhne; Bau", "Énergie", "Rent"], len(days))
+
+    def amount(value: int) -> str:  # 1.234,50
+        whole = f"{abs(value) // 100:,}".replace(",", ".")
+        return f"{'-' if value < 0 else ''}{whole},{abs(value) % 100:02d} €"
+
+    rows = "".join(f'{d:%d.%m.%Y};"{p}";{amount(c)}\r\n' for d, p, c in zip(days, payees, cents, strict=True))
+    text = f"Account statement 2024\r\n\r\nday;payee;amount\r\n{rows}"
+    (folder / "bank.csv").write_bytes(text.encode("windows-1252"))
+    times = np.datetime64("2024-03-01T00:00:00.000000") + np.sort(random.integers(0, 7 * 86_400_000_000, 100_000))
+    pq.write_table(pa.table({"at": times}), folder / "trips.parquet")
+    afternoon = int((times >= np.datetime64("2024-03-05T12:00")).sum())
+    answers = {"rows": len(days), "total": f"{decimal.Decimal(int(cents.sum())).scaleb(-2)}", "trips": afternoon}
+    (folder / "messy.json").write_text(json.dumps(answers))
+    print(f"{len(days):,} bookings of an account, and {len(times):,} timestamps")
+
+
 if __name__ == "__main__":
-    {"tables": tables, "lists": lists, "mask": mask, "invoice": invoice}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    {"tables": tables, "lists": lists, "mask": mask, "invoice": invoice, "messy": messy}[sys.argv[1]](pathlib.Path(sys.argv[2]))

@@ -43,26 +43,51 @@ inline std::int64_t chunk_length(const Common& common, const io::ColumnInfo& inf
   return info.count < 0 ? length : std::clamp<std::int64_t>(info.count, 1, length);
 }
 
-/// Returns where the output goes: "-" also for other names of standard output, such as /dev/stdout. Throws
-/// invalid_argument for a name without a known format, for a terminal, and if .npy bytes and JSON would both go to
-/// standard output. `on_ranks`: mpirun gives its processes a terminal, which is not the user's.
-inline std::optional<std::string> output_of(const Common& common, std::optional<std::string> output,
-                                            bool on_ranks = false) {
+/// The formats of standard output, by the words of --format.
+inline io::ResultFormat parse_format(const std::string& word, std::string_view text_word) {
+  if (word == "csv") return io::ResultFormat::csv;
+  if (word == "json") return io::ResultFormat::json;
+  if (word == "npy") return io::ResultFormat::npy;
+  if (word.empty() || word == text_word) return io::ResultFormat::text;
+  refuse("--format '{}' is not one of {}, csv, json, npy", word, text_word);
+}
+
+/// Determines where the output goes, and returns its format. Sets options.output to "-" also for other names of
+/// standard output, such as /dev/stdout, and for --format without -o. Throws invalid_argument in three cases:
+///   - the name has no known format;
+///   - .npy would be written to a terminal;
+///   - values and the JSON of --json would both be written to standard output.
+/// `text_word`: the word of --format for text. `of_devices`: the format of devices and pipes without --format.
+/// `on_ranks`: mpirun gives its processes a terminal, which is not the user's.
+template <class Options>
+io::ResultFormat settle_output(const Common& common, Options& options, bool on_ranks = false,
+                               std::string_view text_word = "text",
+                               io::ResultFormat of_devices = io::ResultFormat::npy) {
+  std::optional<std::string>& output = options.output;
   if (output == "") refuse("-o needs the name of a file, or - for standard output");
-  if (output && io::is_standard_output(*output)) output = "-";
-  if (output == "-" && common.json) refuse("-o - and --json both write to standard output: choose one");
-  if (output && !on_ranks && is_terminal(*output)) {
+  const io::ResultFormat asked = parse_format(options.format, text_word);
+  if (!output && !options.format.empty()) output = "-";
+  if (!output) return io::ResultFormat::text;
+  if (io::is_standard_output(*output)) output = "-";
+  if (output == "-" && common.json) {
+    refuse("{} and --json both write to standard output: choose one", options.format.empty() ? "-o -" : "--format");
+  }
+  const bool is_default = options.format.empty() && output != "-";
+  const io::ResultFormat format = io::format_of_results(*output, is_default ? of_devices : asked);
+  if (!options.format.empty() && format != asked) {
+    refuse("--format {}: the name {} shows its format; leave out --format, which is for -o -", options.format, *output);
+  }
+  if (format == io::ResultFormat::npy && !on_ranks && is_terminal(*output)) {
     refuse("-o {} would write binary data to a terminal: name a file, such as -o OUT.npy{}", *output,
            output == "-" ? ", or redirect standard output, such as by > OUT.npy" : "");
   }
-  if (output) io::require_result_name(*output);
-  return output;
+  return format;
 }
 
 /// Gives the results their names, and then reports. If a name cannot be used, only that error is reported. If the
 /// report cannot be printed, the files that had the names before are restored. `writer` may be null.
-template <class Report>
-void name_and_report(io::ResultWriter* writer, Report report) {
+template <class Writer, class Report>
+void name_and_report(Writer* writer, Report report) {
   if (writer == nullptr) return report();
   writer->close();
   try {

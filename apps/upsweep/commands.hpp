@@ -40,7 +40,9 @@ struct ScanOptions {
   std::string nulls = "refuse";
   std::string device_memory;  ///< "": the default
   std::optional<std::string> output;
+  std::string format;     ///< of standard output; "": text
   bool one_file = false;  ///< with --mpi
+  std::optional<int> axis;
 };
 
 struct ReduceOptions {
@@ -50,6 +52,9 @@ struct ReduceOptions {
   std::string dtype;
   std::string nulls = "refuse";
   std::string device_memory;  ///< "": the default
+  std::optional<int> axis;
+  std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct OffsetsOptions {
@@ -60,6 +65,7 @@ struct OffsetsOptions {
   std::int64_t length = -1;
   bool strict = false;
   std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct SegmentOptions {
@@ -74,6 +80,7 @@ struct SegmentOptions {
   std::string dtype;
   std::string overflow;
   std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct SelectOptions {
@@ -81,11 +88,13 @@ struct SelectOptions {
   std::string mask;
   std::optional<std::string> offsets;
   std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct PackOptions {
   std::vector<std::string> inputs;
   std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct QueryOptions {
@@ -95,6 +104,12 @@ struct QueryOptions {
   std::string memory;               ///< "": the default, a share of free memory
   std::string spill_folder;         ///< "": the folder of temporary files
   std::string device_memory;        ///< "": the default
+  std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": a table
+};
+
+struct SchemaOptions {
+  std::vector<std::string> files;
 };
 
 struct SubsetSumOptions {
@@ -141,6 +156,7 @@ int run_segment(const Common& common, const SegmentOptions& options);
 int run_select(const Common& common, const SelectOptions& options);
 int run_pack(const Common& common, const PackOptions& options);
 int run_query(const Common& common, const QueryOptions& options);
+int run_schema(const Common& common, const SchemaOptions& options);
 int run_subset_sum(const Common& common, const SubsetSumOptions& options);
 int run_ladder(const Common& common, const LadderOptions& options);
 int run_bench(const Common& common, const BenchOptions& options);

@@ -30,6 +30,7 @@ std::vector<std::string> words_of(const CLI::App& command, std::string_view name
   if (name == "--device") return {"auto", "cpu", "cuda"};
   if (name == "--overflow") return {"checked", "wrap"};
   if (name == "--nulls") return {"refuse", "skip"};
+  if (name == "--format") return {command.get_name() == "query" ? "table" : "text", "csv", "json", "npy"};
   if (name == "SHELL") return {"bash", "zsh", "fish"};
   if (name == "--op") return split(command.get_name() == "segment" ? segment_names() : operator_names());
   if (name == "--by") return split(operator_names());
@@ -45,8 +46,8 @@ std::vector<std::string> words_of(const CLI::App& command, std::string_view name
 }
 
 bool takes_files(std::string_view name) {
-  constexpr std::string_view kNames[] = {"IN",        "STARTS", "STOPS",     "CONTENT", "--mpi",  "--output",
-                                         "--offsets", "--mask", "--compare", "--input", "--with", "--table"};
+  constexpr std::string_view kNames[] = {"IN",        "FILE",   "STARTS",    "STOPS",   "CONTENT", "--mpi",  "--output",
+                                         "--offsets", "--mask", "--compare", "--input", "--with",  "--table"};
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 

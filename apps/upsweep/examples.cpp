@@ -52,6 +52,9 @@ constexpr Examples kExamples[] = {
         "upsweep query --table lines=build/tour/lineitem.parquet \\\n"
         "  \"SELECT l_orderkey, SUM(l_quantity) FROM lines\n"
         "   GROUP BY l_orderkey ORDER BY 2 DESC LIMIT 10\""}}}},
+    {"schema",
+     {{{"the columns of a file, their types, NULLs and sizes", "upsweep schema build/tour/lineitem.parquet"},
+       {"the same as JSON", "upsweep schema build/tour/orders.parquet --json"}}}},
     {"subset-sum",
      {{{"which open items make up the total of an invoice",
         "upsweep subset-sum build/tour/open_items.parquet:price --id line \\\n"

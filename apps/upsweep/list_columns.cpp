@@ -161,6 +161,9 @@ std::vector<io::OpenedColumn> open_all(const std::vector<std::string>& sources, 
     faults.attempt(source, [&] { columns.push_back(io::open_elements_or_lists(source, common.threads, io::Levels::one, common.csv)); });
   }
   faults.rethrow();
+  for (const io::OpenedColumn& column : columns) {
+    if (column.elements) print_remarks(column.elements->remarks(), common.quiet);
+  }
   return columns;
 }
 

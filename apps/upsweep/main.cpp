@@ -21,6 +21,7 @@
 #include "description.hpp"
 #include "examples.hpp"
 #include "io/npy_writer.hpp"
+#include "io/source.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
 #include "upsweep/detail/no_cuda.hpp"
@@ -94,10 +95,13 @@ void add_file_options(CLI::App& command, io::CsvOptions& csv) {
 constexpr const char* kRanksHelp = "FILES: under mpirun, divide these files among the processes, in order";
 
 constexpr const char* kInputHelp =
-    "read FILE, FILE:COLUMN, a pattern such as '*.csv:x', or - (.npy on standard input); formats: .npy, Parquet, Arrow "
+    "read FILE, FILE:COLUMN, a pattern such as '*.csv:x', or -:COLUMN (standard input); formats: .npy, Parquet, Arrow "
     "IPC, CSV";
 
-constexpr const char* kOutputHelp = "write OUT.npy, OUT.parquet or OUT.arrow; - writes .npy bytes to standard output";
+constexpr const char* kOutputHelp =
+    "write OUT.csv, OUT.parquet, OUT.arrow, OUT.json or OUT.npy; - writes to standard output";
+
+constexpr const char* kFormatHelp = "write to standard output in this format: text, csv, json, npy (default: text)";
 
 /// Rejects a number that is too large before CLI11 reads it: CLI11 would clamp it.
 std::string require_length(const std::string& text) {
@@ -150,21 +154,26 @@ void declare_scan(CLI::App& command, ScanOptions& o) {
   declare_nulls(command, o.nulls, "repeat the running value in rows that are NULL");
   declare_device_memory(command, o.device_memory);
   CLI::Option* const output = command.add_option("-o,--output", o.output, kOutputHelp);
+  command.add_option("--format", o.format, kFormatHelp);
   command
       .add_flag("--one-file", o.one_file,
                 "with --mpi, write one OUT.npy on a shared file system, not one file per process")
       ->needs(mpi)
       ->needs(output);
+  command.add_option("--axis", o.axis, "scan a .npy array along this axis, from 0; -1 is the last")->excludes(mpi);
 }
 
 void declare_reduce(CLI::App& command, ReduceOptions& o) {
-  declare_input(command, o.input, o.files);
+  CLI::Option* const mpi = declare_input(command, o.input, o.files);
   command.add_option("--op", o.op, operator_names() + " (default: add)");
   command.add_option("--dtype", o.dtype,
                      "set the output type (default: int64, uint64, or the input's float type; for decimals, a decimal, "
                      "or float64)");
   declare_nulls(command, o.nulls, "leave out elements that are NULL");
   declare_device_memory(command, o.device_memory);
+  command.add_option("-o,--output", o.output, std::string("the value as a table of one row: ") + kOutputHelp);
+  command.add_option("--format", o.format, kFormatHelp);
+  command.add_option("--axis", o.axis, "reduce a .npy array along this axis, from 0; -1 is the last")->excludes(mpi);
 }
 
 void declare_offsets(CLI::App& command, OffsetsOptions& o) {
@@ -177,10 +186,12 @@ void declare_offsets(CLI::App& command, OffsetsOptions& o) {
       ->check(length);
   command.add_flag("--strict", o.strict, "also report negative starts as errors");
   command.add_option("-o,--output", o.output, kOutputHelp);
+  command.add_option("--format", o.format, kFormatHelp);
 }
 
 constexpr const char* kResultHelp =
-    "write OUT.npy, OUT.parquet or OUT.arrow; several arrays as .npy are OUT.offsets.npy, OUT.0.npy …";
+    "write OUT.csv, OUT.parquet, OUT.arrow, OUT.json or OUT.npy; several arrays as .npy are OUT.offsets.npy, OUT.0.npy "
+    "…; - writes to standard output";
 
 void declare_segment(CLI::App& command, SegmentOptions& o) {
   command
@@ -198,6 +209,7 @@ void declare_segment(CLI::App& command, SegmentOptions& o) {
       "--overflow", o.overflow,
       "checked: report integer overflow; wrap: compute modulo 2^bits (default: checked for integer add)");
   command.add_option("-o,--output", o.output, kResultHelp);
+  command.add_option("--format", o.format, kFormatHelp);
 }
 
 void declare_select(CLI::App& command, SelectOptions& o) {
@@ -210,6 +222,7 @@ void declare_select(CLI::App& command, SelectOptions& o) {
   command.add_option("--offsets", o.offsets,
                      "with columns of elements, read each list's start and the last list's end from this column");
   command.add_option("-o,--output", o.output, kResultHelp);
+  command.add_option("--format", o.format, kFormatHelp);
 }
 
 void declare_pack(CLI::App& command, PackOptions& o) {
@@ -218,10 +231,12 @@ void declare_pack(CLI::App& command, PackOptions& o) {
                   "read STARTS STOPS CONTENT…, where STARTS and STOPS bound each list; or columns of lists")
       ->required();
   command.add_option("-o,--output", o.output, kResultHelp);
+  command.add_option("--format", o.format, kFormatHelp);
 }
 
 void declare_query(CLI::App& command, QueryOptions& o) {
-  command.add_option("SQL", o.sql, "SELECT … FROM 'FILE' [WHERE …] [GROUP BY …] [ORDER BY …] [LIMIT …]")->required();
+  command.add_option("SQL", o.sql, "SELECT … FROM 'FILE' [WHERE …] [GROUP BY …] [ORDER BY …] [LIMIT …] [OFFSET …]")
+      ->required();
   CLI::Option* const tables =
       command.add_option("--table", o.tables, "NAME=FILE: read FILE for FROM NAME (repeatable)");
   command.add_option("--mpi", o.files, std::string(kRanksHelp) + "; any name after FROM means all of them")
@@ -232,6 +247,16 @@ void declare_query(CLI::App& command, QueryOptions& o) {
       "memory); other groups are written to a temporary file, and the answer is the same");
   command.add_option("--spill-dir", o.spill_folder, "folder of that file (default: $TMPDIR, or the system's)");
   declare_device_memory(command, o.device_memory);
+  command.add_option("-o,--output", o.output, kOutputHelp);
+  command.add_option("--format", o.format,
+                     "write to standard output in this format: table, csv, json, npy (default: table)");
+}
+
+void declare_schema(CLI::App& command, SchemaOptions& o) {
+  command
+      .add_option("FILE", o.files,
+                  "describe these files as one table: names, patterns such as '*.csv', or - (standard input)")
+      ->required();
 }
 
 void declare_subset_sum(CLI::App& command, SubsetSumOptions& o) {
@@ -426,6 +451,15 @@ void add_command(CLI::App& app, Common& common, int& status, const char* name, c
   command->callback([&common, &status, own, run] { status = run(common, *own); });
 }
 
+/// The arguments, in which -:COLUMN is a source and not an option: the other name of standard input replaces the -.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> all(argv, argv + argc);
+  for (std::string& one : all) {
+    if (one.starts_with("-:")) one.replace(0, 1, io::kStandardInputPath);
+  }
+  return all;
+}
+
 int run(int argc, char** argv, Common& common) {
   CLI::App app{"Scans, reductions, ragged arrays, SQL and subset sums at the speed of memory.", "upsweep"};
   app.set_version_flag("-V,--version", UPSWEEP_VERSION);
@@ -438,7 +472,8 @@ int run(int argc, char** argv, Common& common) {
   add("segment", "reduce, scan or sort every list separately", declare_segment, run_segment);
   add("select", "select elements, also of lists, by a mask", declare_select, run_select);
   add("pack", "copy lists from anywhere, one after the other", declare_pack, run_pack);
-  add("query", "run SQL aggregates over a file", declare_query, run_query);
+  add("query", "run SQL over a file: aggregates, or rows", declare_query, run_query);
+  add("schema", "show the columns of a file, their types and sizes", declare_schema, run_schema);
   add("subset-sum", "find which of a file's numbers add up to a target", declare_subset_sum, run_subset_sum);
   add("ladder", "verify and time every rung of a problem", declare_ladder, run_ladder);
   add("bench", "measure the ladders, and record every figure", declare_bench, run_bench);
@@ -468,7 +503,10 @@ int run(int argc, char** argv, Common& common) {
     return 0;
   }
   try {
-    app.parse(argc, argv);  // also runs the command
+    const std::vector<std::string> arguments = arguments_of(argc, argv);
+    std::vector<const char*> pointers;
+    for (const std::string& one : arguments) pointers.push_back(one.c_str());
+    app.parse(argc, pointers.data());  // also runs the command
   } catch (const CLI::CallForHelp&) {
     print(app.help());  // the subcommand's help, if there is a subcommand
   } catch (const CLI::CallForVersion&) {

@@ -19,6 +19,7 @@
 #include "output.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/query.hpp"
 #include "values.hpp"
 
 namespace upsweep::command {
@@ -208,14 +209,15 @@ void report(const Common& common, const OffsetsOptions& options, const Work& wor
 
 int run_offsets(const Common& common, const OffsetsOptions& asked) {
   OffsetsOptions options = asked;
-  options.output = output_of(common, asked.output);
+  const io::ResultFormat format = settle_output(common, options);
   if (options.starts == "-" && options.stops == "-") refuse("STARTS and STOPS cannot both be standard input");
   const Policy policy = common.policy();
   const auto reader = open_bounds(options, common);
   std::unique_ptr<io::ResultWriter> writer;
   const std::int64_t lists = reader->lists();
   if (options.output) {
-    writer = io::open_results(*options.output, io::Shape::values, {{.name = "offsets"}}, lists >= 0 ? lists + 1 : -1);
+    writer = io::open_results(*options.output, format, io::Shape::values, {{.name = "offsets"}}, &upsweep::text,
+                              lists >= 0 ? lists + 1 : -1);
   }
   OffsetsCarry carry;
   const Work work = offsets_of_chunks(common, *reader, policy, options.strict, carry, writer.get());

@@ -173,6 +173,12 @@ void remark(std::string_view message) noexcept {
   if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "{}\n", printable(message));
 }
 
+void print_remarks(const std::vector<std::string>& lines, bool quiet) noexcept {
+  for (const std::string& line : lines) {
+    if (!quiet) write_quietly(STDERR_FILENO, printable(line) + "\n");
+  }
+}
+
 std::string printable(std::string_view text) { return io::printable(text, text.size()); }
 
 std::string wrapped(std::string text, std::size_t indent, std::size_t width) {

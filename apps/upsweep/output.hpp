@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "upsweep/error.hpp"
 
@@ -57,6 +58,8 @@ void complain(std::string_view message) noexcept;
 
 /// Prints a line in addition to the result, if standard error is a terminal.
 void remark(std::string_view message) noexcept;
+/// Prints what opening a file determined to standard error, one line each, unless --quiet is given.
+void print_remarks(const std::vector<std::string>& lines, bool quiet) noexcept;
 
 /// Text from a file on one line. Characters that control a terminal are escaped.
 std::string printable(std::string_view text);

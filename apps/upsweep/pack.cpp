@@ -13,6 +13,7 @@
 #include "list_columns.hpp"
 #include "output.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/query.hpp"
 
 namespace upsweep::command {
 namespace {
@@ -87,7 +88,7 @@ std::vector<LoadedColumn> load(std::span<io::OpenedColumn> opened) {
 
 int run_pack(const Common& common, const PackOptions& asked) {
   PackOptions options = asked;
-  options.output = output_of(common, asked.output);
+  const io::ResultFormat format = settle_output(common, options);
   ListCalls calls(common);
   require_one_standard_input(options.inputs);
   std::vector<io::OpenedColumn> opened = open_all(options.inputs, common);
@@ -99,7 +100,9 @@ int run_pack(const Common& common, const PackOptions& asked) {
   if (!of_lists) columns = load(opened);
 
   std::unique_ptr<io::ResultWriter> writer;
-  if (options.output) writer = io::open_results(*options.output, io::Shape::lists, result_columns(infos));
+  if (options.output) {
+    writer = io::open_results(*options.output, format, io::Shape::lists, result_columns(infos), &upsweep::text);
+  }
   Moved moved;
   if (of_lists) {
     moved = pack_columns(common, readers_of(opened), infos, calls, writer.get());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/query.cpp: `upsweep query`: SQL aggregates over a file of any size.
+// apps/upsweep/query.cpp: `upsweep query`: SQL over a file of any size: aggregates and rows.
 #include "upsweep/query.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +17,7 @@
 #include "chunks.hpp"
 #include "commands.hpp"
 #include "device_way.hpp"
+#include "io/answer_writer.hpp"
 #include "io/joined_fields.hpp"
 #include "io/table.hpp"
 #include "output.hpp"
@@ -70,7 +71,8 @@ std::string json_of(const Field& column, const Cell& cell) {
   detail::no_such_value();
 }
 
-void print_as_json(const Answer& answer) {
+/// The answer as JSON. Its rows are only counted if they were written to a file: `output`.
+void print_as_json(const Answer& answer, const std::optional<std::string>& output, std::int64_t count) {
   const auto listed = [](const auto& items, const auto& one) {
     std::string all;
     for (const auto& item : items) all += (all.empty() ? "" : ",") + one(item);
@@ -78,11 +80,13 @@ void print_as_json(const Answer& answer) {
   };
   const std::string names = listed(answer.columns, [](const Field& column) { return json_text(column.name); });
   const std::string types = listed(answer.columns, [](const Field& column) { return json_text(name(column.kind)); });
-  const std::string rows = listed(answer.rows, [&](const AnswerRows::Row& row) {
+  const auto values = [&](const AnswerRows::Row& row) {
     std::string cells;
     for (std::size_t c = 0; c < row.size(); ++c) cells += (c > 0 ? "," : "") + json_of(answer.columns[c], row[c]);
     return "[" + cells + "]";
-  });
+  };
+  const std::string rows = output ? fmt::format("\"count\":{},\"output\":{}", count, json_text(*output))
+                                  : "\"rows\":" + listed(answer.rows, values);
   std::string times;
   if (answer.rung.starts_with("cuda.")) {
     times = fmt::format(
@@ -91,10 +95,12 @@ void print_as_json(const Answer& answer) {
         json_text(answer.times.kernel), json_text(answer.times.to_device), json_text(answer.times.to_host),
         json_text(answer.times.compile), answer.rows_by_cpu, answer.bytes_to_device);
   }
-  print(fmt::format("{{\"columns\":{},\"types\":{},\"rows\":{},\"rung\":{},\"seconds\":{},\"bytes_spilled\":{}{}}}\n",
-                    names, types, rows, json_text(answer.rung), json_text(answer.seconds), answer.bytes_spilled,
-                    times));
+  print(fmt::format("{{\"columns\":{},\"types\":{},{},\"rung\":{},\"seconds\":{},\"bytes_spilled\":{}{}}}\n", names,
+                    types, rows, json_text(answer.rung), json_text(answer.seconds), answer.bytes_spilled, times));
 }
+
+/// The number of rows that a terminal shows of longer answers: the first half of this number, and the last half.
+constexpr std::size_t kMostShown = 40;
 
 /// Prints columns next to each other, numbers right-aligned. Returns whether something was shortened.
 bool print_as_text(const Answer& answer) {
@@ -104,7 +110,15 @@ bool print_as_text(const Answer& answer) {
     columns.push_back({printable(column.name), column.kind == ValueKind::text});
   }
   TextTable table(columns);
-  for (const auto& row : answer.rows) {
+  const std::size_t count = answer.rows.size();
+  const bool omits = count > kMostShown && is_terminal("-");
+  for (std::size_t number = 0; number < count; ++number) {
+    if (omits && number == kMostShown / 2) {
+      const std::size_t omitted = count - kMostShown;
+      table.omit(omitted, fmt::format("… {} …", rows_text(static_cast<std::int64_t>(omitted))));
+      number += omitted;
+    }
+    const auto row = answer.rows[number];
     std::vector<std::string> line;
     line.reserve(row.size());
     for (std::size_t c = 0; c < row.size(); ++c) line.push_back(printable(text(answer.columns[c], row[c])));
@@ -161,17 +175,57 @@ void remark_spilled(const Answer& answer, const QueryMemory& memory) {
                      memory.spill_folder.empty() ? "" : " in " + memory.spill_folder));
 }
 
-void report(const Common& common, const Answer& answer, const QueryMemory& memory) {
-  if (common.json) return print_as_json(answer);
+void report_file(const Answer& answer, std::int64_t rows, const std::string& path) {
+  std::string text = fmt::format("rows   {}\n", grouped(rows));
+  if (!answer.rung.empty()) text += fmt::format("rung   {}\n", answer.rung);
+  print(text + fmt::format("time   {}\noutput {}\n", duration(answer.seconds), printable(path)));
+}
+
+void report_table(const Common& common, const Answer& answer) {
   const bool is_shortened = print_as_text(answer);
   if (common.quiet) return;
   if (is_shortened) remark("names and texts are shortened to fit the terminal; --json prints them whole");
   const std::string by = answer.rung.empty() ? "" : fmt::format(" by {}", answer.rung);
-  remark(fmt::format("{} in {}{}", rows_text(static_cast<std::int64_t>(answer.rows.size())), duration(answer.seconds),
-                     by));
-  remark_times(answer, memory);
-  remark_spilled(answer, memory);
+  remark(fmt::format("{} in {}{}", rows_text(std::ssize(answer.rows)), duration(answer.seconds), by));
 }
+
+/// The output of an answer: the file that -o names, standard output in the format of --format, or a table.
+class AnswerOutput {
+ public:
+  /// Opens the file before the query runs, so that a name that cannot be written is reported first.
+  AnswerOutput(const QueryOptions& options, io::ResultFormat format, const std::vector<Field>& columns)
+      : path_(options.output) {
+    if (path_ && format != io::ResultFormat::text) writer_ = io::open_answer(*path_, format, columns, &text);
+  }
+
+  /// Takes rows while the query runs; null if the answer is printed as a table.
+  [[nodiscard]] AnswerSink sink() {
+    if (!writer_) return {};
+    return [this](AnswerRows&& chunk) { write(chunk); };
+  }
+  void write(const AnswerRows& rows) {
+    if (!writer_) return;
+    rows_ += std::ssize(rows);
+    writer_->write(rows);
+  }
+  /// Gives the file its name, and reports.
+  void report(const Common& common, const Answer& answer, const QueryMemory& memory) {
+    name_and_report(writer_.get(), [&] {
+      const bool is_file = writer_ && path_ != "-";
+      if (common.json) return print_as_json(answer, path_, rows_);
+      if (is_file && !common.quiet) report_file(answer, rows_, *path_);
+      if (!writer_) report_table(common, answer);
+      if (common.quiet) return;
+      remark_times(answer, memory);
+      remark_spilled(answer, memory);
+    });
+  }
+
+ private:
+  std::optional<std::string> path_;
+  std::unique_ptr<io::AnswerWriter> writer_;
+  std::int64_t rows_ = 0;  // that were written
+};
 
 QueryCarry fold_file(const Common& common, const Query& query, const Table& table, const QueryMemory& memory) {
   if (common.on_gpu()) return query.fold(gpu::Policy{}.with_rung(common.rung), table, {}, memory.device_bytes);
@@ -229,7 +283,8 @@ io::JoinedFields joined_fields(const std::vector<std::string>& files, std::strin
   return joined;
 }
 
-int query_on_ranks(const Common& common, const QueryOptions& options, const QueryMemory& memory) {
+int query_on_ranks(const Common& common, const QueryOptions& options, io::ResultFormat format,
+                   const QueryMemory& memory) {
   const Stopwatch watch;
   Ranks ranks(common.command_line);
   std::optional<Statement> statement;
@@ -264,7 +319,9 @@ int query_on_ranks(const Common& common, const QueryOptions& options, const Quer
     if (!ranks.reports()) return;
     Answer answer = query->answer(*carry);
     answer.seconds = watch.seconds();
-    report(common, answer, memory);
+    AnswerOutput output(options, format, answer.columns);
+    output.write(answer.rows);
+    output.report(common, answer, memory);
   });
   ranks.settle();
   return 0;
@@ -281,26 +338,28 @@ std::int64_t bytes_of(const Statement& statement, const Table& table) {
 
 }  // namespace
 
-int run_query(const Common& given, const QueryOptions& options) {
+int run_query(const Common& given, const QueryOptions& asked) {
+  QueryOptions options = asked;
+  const io::ResultFormat format = settle_output(given, options, !asked.files.empty(), "table", io::ResultFormat::csv);
   const QueryMemory memory = memory_of(options);
-  if (!options.files.empty()) return query_on_ranks(given, options, memory);
+  if (!options.files.empty()) return query_on_ranks(given, options, format, memory);
   const Policy policy = given.policy();  // refuses a device that is not there
   const Statement statement(options.sql);
-  const auto table = io::open_tables({path_of(statement, options.tables)}, given.csv, given.threads);
-  for (const std::string& line : table->remarks()) {
-    if (!given.quiet && !given.json) remark(line);
-  }
+  const auto table =
+      io::open_tables({path_of(statement, options.tables)}, given.csv, {}, given.threads, options.spill_folder);
+  print_remarks(table->remarks(), given.quiet);
   const Query query(statement, *table);
-  const Common common = with_device(given, bytes_of(statement, *table));
+  const Common common = with_device(given, statement.selects_rows() ? 0 : bytes_of(statement, *table));
+  AnswerOutput output(options, format, query.columns());
   Answer answer;
   {
     Progress progress(common.quiet);
     const std::int64_t total = io::expected_rows(*table);
     const auto show = [&](std::int64_t rows) { progress.count("reading rows", rows, total); };
-    answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, show, memory)
-                             : query.run(policy, *table, show, memory);
+    answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, show, memory, output.sink())
+                             : query.run(policy, *table, show, memory, output.sink());
   }
-  report(common, answer, memory);
+  output.report(common, answer, memory);
   return 0;
 }
 

@@ -2,12 +2,18 @@
 // apps/upsweep/reduce.cpp: `upsweep reduce`: computes one value from a column of any length, in bounded memory.
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 
+#include "along.hpp"
 #include "chunks.hpp"
 #include "column_files.hpp"
 #include "commands.hpp"
+#include "core/visit.hpp"
+#include "io/answer_writer.hpp"
 #include "io/column.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
@@ -19,15 +25,68 @@
 namespace upsweep::command {
 namespace {
 
-/// The value as it is printed.
+/// The value as it is printed, and as a table of one row.
 struct Reduced {
   Json json;
   std::string text;
   std::string_view dtype;
+  Field field = {};
+  AnswerRows rows = {};
 };
 
+/// Fills the table of one row.
+void set_row(Reduced& reduced, Field field, const Cell& cell) {
+  AnswerColumn column{.kind = field.kind};
+  if (field.kind == ValueKind::real) {
+    column.reals.assign(1, cell.real);
+  } else if (const auto narrow = static_cast<std::int64_t>(cell.exact); narrow == cell.exact) {
+    column.exact.assign(1, narrow);
+  } else {
+    column.wide.assign(1, cell.exact);
+  }
+  reduced.field = std::move(field);
+  reduced.rows.columns.push_back(std::move(column));
+}
+
+/// What the values of a column of this type are. With another type than the column's they are numbers.
+ValueKind kind_of(Type type, const io::ColumnInfo& info) {
+  switch (type == info.type ? info.meaning : io::Meaning::number) {
+    case io::Meaning::date:
+      return ValueKind::date;
+    case io::Meaning::boolean:
+      return ValueKind::boolean;
+    case io::Meaning::timestamp:
+      return ValueKind::timestamp;
+    case io::Meaning::time:
+      return ValueKind::time;
+    case io::Meaning::duration:
+      return ValueKind::duration;
+    case io::Meaning::number:
+    case io::Meaning::decimal:
+      break;
+  }
+  return is_float(type) ? ValueKind::real : ValueKind::integer;
+}
+
 Reduced value_of(const void* element, Type type, const io::ColumnInfo& info) {
-  return {to_json(element, type, info), to_text(element, type, info), name(type)};
+  Reduced reduced{to_json(element, type, info), to_text(element, type, info), type_word(type, info)};
+  Cell cell;
+  visit_type(type, [&]<class T>(std::type_identity<T>) {
+    const T value = *static_cast<const T*>(element);
+    if constexpr (std::is_floating_point_v<T>) {
+      cell.real = value;
+    } else {
+      cell.exact = value;
+    }
+  });
+  set_row(reduced,
+          {.name = info.field,
+           .kind = kind_of(type, info),
+           .storage = storage_of(type),
+           .scale = io::is_temporal(info.meaning) ? info.scale : 0,
+           .zone = info.zone},
+          cell);
+  return reduced;
 }
 
 /// Sums of decimals are exact in 128 bits.
@@ -38,7 +97,9 @@ Reduced decimal_of(const dynamic::Carry& carry, Type given, const io::ColumnInfo
     return value_of(&value, given, info);
   }
   const std::string text = decimal_text(exact, info.scale);
-  return {text, text, carry.wraps() != 0 ? "int128" : name(Type::int64)};
+  Reduced reduced{text, text, carry.wraps() != 0 ? "int128" : name(Type::int64)};
+  set_row(reduced, {.name = info.field, .kind = ValueKind::decimal, .scale = info.scale}, {.exact = exact});
+  return reduced;
 }
 
 Reduced result_of(const dynamic::Carry& carry, Type given, const io::ColumnInfo& info) {
@@ -75,9 +136,10 @@ struct ReducePlan {
 };
 
 ReducePlan plan_of(const Common& common, const ReduceOptions& options, const io::ColumnInfo& read) {
-  const io::ColumnInfo info = meaning_of(read, options.dtype);
-  const Type type = parse_dtype(options.dtype, info);
-  const Operator op = parse_op(options.op, info, type);
+  io::ColumnInfo info = meaning_of(read, options.dtype);
+  const Type computed = parse_dtype(options.dtype, info);
+  const Operator op = parse_op(options.op, info, computed);
+  const Type type = type_by(op, computed, options.dtype, info);
   return {.info = info,
           .type = type,
           .given = given_type(type, options.dtype),
@@ -87,22 +149,34 @@ ReducePlan plan_of(const Common& common, const ReduceOptions& options, const io:
           .skips_nulls = options.nulls == "skip"};
 }
 
-void report(const Common& common, const ReducePlan& plan, const Folded& folded, const Work& work) {
-  const Reduced reduced = result_of(carry_of_all(folded, plan.op, plan.info, work.nulls), plan.given, plan.info);
+void print_value(const Common& common, const ReduceOptions& options, const ReducePlan& plan, const Reduced& reduced,
+                 const Folded& folded, const Work& work) {
   if (common.json) {
     Json result{{"value", reduced.json}, {"dtype", reduced.dtype}, {"count", folded.count}, {"rung", work.rung}};
     work.add_times(result);
     if (plan.skips_nulls) result["nulls"] = work.nulls;
     if (is_scaled(plan.given, plan.info)) result["scale"] = plan.info.scale;
+    if (options.output) result["output"] = *options.output;
     print_json(result);
   } else {
-    print(reduced.text + "\n");
+    if (!options.output || (options.output != "-" && !common.quiet)) print(reduced.text + "\n");
     if (work.nulls > 0 && !common.quiet) remark(fmt::format("{} of NULL left out", rows_text(work.nulls)));
     if (work.way && !common.quiet) remark(fmt::format("limited by {}", limit_text(*work.way)));
   }
 }
 
-int reduce_on_ranks(const Common& common, const ReduceOptions& options) {
+void report(const Common& common, const ReduceOptions& options, io::ResultFormat format, const ReducePlan& plan,
+            const Folded& folded, const Work& work) {
+  const Reduced reduced = result_of(carry_of_all(folded, plan.op, plan.info, work.nulls), plan.given, plan.info);
+  std::unique_ptr<io::AnswerWriter> writer;
+  if (options.output) {
+    writer = io::open_answer(*options.output, format, {reduced.field}, &text);
+    writer->write(reduced.rows);
+  }
+  name_and_report(writer.get(), [&] { print_value(common, options, plan, reduced, folded, work); });
+}
+
+int reduce_on_ranks(const Common& common, const ReduceOptions& options, io::ResultFormat format) {
   Ranks ranks(common.command_line);
   std::optional<ReducePlan> plan;
   std::optional<Folded> mine;
@@ -122,7 +196,7 @@ int reduce_on_ranks(const Common& common, const ReduceOptions& options) {
   work.nulls = total(ranks, work.nulls);
   const Folded all = fold_ranks(ranks, plan->op, {dynamic::Carry(plan->type)}, *mine, ranks.size());
   ranks.run([&] {
-    if (ranks.reports()) report(common, *plan, all, work);
+    if (ranks.reports()) report(common, options, format, *plan, all, work);
   });
   ranks.settle();
   return 0;
@@ -130,15 +204,18 @@ int reduce_on_ranks(const Common& common, const ReduceOptions& options) {
 
 }  // namespace
 
-int run_reduce(const Common& asked, const ReduceOptions& options) {
-  if (!options.files.empty()) return reduce_on_ranks(asked, options);
+int run_reduce(const Common& asked, const ReduceOptions& given) {
+  if (given.axis) return reduce_along_axis(asked, given);
+  ReduceOptions options = given;
+  const io::ResultFormat format = settle_output(asked, options, !given.files.empty());
+  if (!options.files.empty()) return reduce_on_ranks(asked, options, format);
   const auto reader = open_input(asked, options.input, options.nulls);
   const Common common = with_device(asked, bytes_of(reader->info()));
   const ReducePlan plan = plan_of(common, options, reader->info());
   Folded folded{dynamic::Carry(plan.type)};
   const Work work = fold_column(common, plan.policy, plan.op, *reader, folded.carry, plan.device_bytes);
   folded.count = work.count;
-  report(common, plan, folded, work);
+  report(common, options, format, plan, folded, work);
   return 0;
 }
 

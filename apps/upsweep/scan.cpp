@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "along.hpp"
 #include "chunks.hpp"
 #include "column_files.hpp"
 #include "commands.hpp"
@@ -136,9 +137,10 @@ struct ScanPlan {
 };
 
 ScanPlan plan_of(const Common& common, const ScanOptions& options, const io::ColumnInfo& read) {
-  const io::ColumnInfo info = meaning_of(read, options.dtype);
-  const Type type = parse_dtype(options.dtype, info);
-  const dynamic::ScanOptions how{.op = parse_op(options.op, info, type), .exclusive = options.exclusive};
+  io::ColumnInfo info = meaning_of(read, options.dtype);
+  const Type computed = parse_dtype(options.dtype, info);
+  const dynamic::ScanOptions how{.op = parse_op(options.op, info, computed), .exclusive = options.exclusive};
+  const Type type = type_by(how.op, computed, options.dtype, info);
   const dynamic::Carry carry = options.init ? parse_carry(*options.init, type, info, "--init") : dynamic::Carry(type);
   const Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, how.op, type));
   return {info, type, given_type(type, options.dtype), how, carry, policy, parse_device_memory(options.device_memory)};
@@ -297,8 +299,9 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const ScanPl
 
 io::ResultColumn output_column(const ScanPlan& plan) { return column_of(plan.info, plan.given, plan.how.op); }
 
-std::unique_ptr<io::ResultWriter> open_output(const std::string& path, const ScanPlan& plan, std::int64_t count) {
-  return io::open_results(path, io::Shape::values, {output_column(plan)}, count);
+std::unique_ptr<io::ResultWriter> open_output(const std::string& path, io::ResultFormat format, const ScanPlan& plan,
+                                              std::int64_t count) {
+  return io::open_results(path, format, io::Shape::values, {output_column(plan)}, &upsweep::text, count);
 }
 
 Write write_to(io::ResultWriter* writer) {
@@ -319,14 +322,14 @@ std::string table_of(const Ends& ends, const std::string& op, Type type, const i
   return table.text();
 }
 
-void report(const Common& common, const ScanOptions& options, const Scanned& scanned, Type type,
-            const io::ColumnInfo& info) {
+void report(const Common& common, const ScanOptions& options, io::ResultFormat format, const Scanned& scanned,
+            Type type, const io::ColumnInfo& info) {
   const Work& work = scanned.work;
   const bool any = scanned.count() > 0;
   const std::byte* const last = scanned.ends.last(1);
   if (common.json) {
     Json result{{"count", scanned.count()},
-                {"dtype", name(type)},
+                {"dtype", type_word(type, info)},
                 {"first", any ? to_json(scanned.ends.first(0), type, info) : Json()},
                 {"last", any ? to_json(last, type, info) : Json()},
                 {"rung", work.rung}};
@@ -338,7 +341,7 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
     return;
   }
   if (common.quiet && options.output) return;
-  const bool stores_numbers = options.output && !io::is_arrow_name(*options.output);
+  const bool stores_numbers = options.output && !io::is_table(format);
   const std::string stored = any && stores_numbers ? stored_text(last, type, info) : "";
   if (options.output == "-") {
     if (!stored.empty()) remark(fmt::format("the values are {}", stored));
@@ -399,7 +402,8 @@ class NoFile final : public RankOutput {
 
 class OwnFile final : public RankOutput {
  public:
-  OwnFile(const std::string& path, const ScanPlan& plan) : writer_(open_output(path, plan, -1)) {}
+  OwnFile(const std::string& path, io::ResultFormat format, const ScanPlan& plan)
+      : writer_(open_output(path, format, plan, -1)) {}
   void write(const std::byte* outputs, std::int64_t count) override { write_to(writer_.get())(outputs, count); }
   void complete() override { writer_->complete(); }
   void name(std::int64_t /*count*/) override { writer_->close(); }
@@ -440,13 +444,14 @@ class RangeOfFile final : public RankOutput {
 };
 
 /// `first` is the index of this rank's first output among all outputs.
-std::unique_ptr<RankOutput> open_rank_output(Ranks& ranks, const ScanOptions& options, const ScanPlan& plan,
-                                             std::int64_t first) {
+std::unique_ptr<RankOutput> open_rank_output(Ranks& ranks, const ScanOptions& options, io::ResultFormat format,
+                                             const ScanPlan& plan, std::int64_t first) {
   if (!options.output) return std::make_unique<NoFile>();
   if (options.one_file) return std::make_unique<RangeOfFile>(ranks, *options.output, output_column(plan), first);
   std::unique_ptr<RankOutput> own;
-  ranks.run(
-      [&] { own = std::make_unique<OwnFile>(name_for_rank(*options.output, std::to_string(ranks.rank())), plan); });
+  ranks.run([&] {
+    own = std::make_unique<OwnFile>(name_for_rank(*options.output, std::to_string(ranks.rank())), format, plan);
+  });
   return own;
 }
 
@@ -465,22 +470,22 @@ void name_output(Ranks& ranks, RankOutput& output, std::int64_t count) {
   }
 }
 
-void require_output_of_ranks(const ScanOptions& options) {
+void require_output_of_ranks(const ScanOptions& options, io::ResultFormat format) {
   if (options.output == "-") refuse("--mpi: the ranks write files, so -o needs the name of a file");
-  if (options.one_file && io::is_arrow_name(*options.output)) {
+  if (options.one_file && io::is_table(format)) {
     refuse("--one-file: {} must be written front to back; several ranks can only write .npy", *options.output);
   }
 }
 
 /// Each rank folds its files, which tells the others what precedes theirs. It then reads its files again and scans
 /// them.
-int scan_on_ranks(const Common& common, const ScanOptions& options) {
+int scan_on_ranks(const Common& common, const ScanOptions& options, io::ResultFormat format) {
   Ranks ranks(common.command_line);
   const std::vector<std::string> files = ranks.share_of(options.files);
   std::optional<ScanPlan> plan;
   std::optional<Folded> mine;
   ranks.run([&] {
-    require_output_of_ranks(options);
+    require_output_of_ranks(options, format);
     plan = plan_of(common, options, open_input(common, options.files.front(), options.nulls)->info());
     mine = Folded{dynamic::Carry(plan->type)};
     if (ranks.rank() + 1 == ranks.size()) return;
@@ -496,7 +501,7 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
   ranks.settle();
 
   Folded before = fold_ranks(ranks, plan->how.op, {plan->carry}, *mine, ranks.rank());
-  const auto output = open_rank_output(ranks, options, *plan, before.count);
+  const auto output = open_rank_output(ranks, options, format, *plan, before.count);
   Scanned scanned;
   ranks.run([&] {
     const Write write = [&](const std::byte* outputs, std::int64_t count) { output->write(outputs, count); };
@@ -513,7 +518,7 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
   ScanOptions shown = options;
   if (options.output && !options.one_file) shown.output = name_for_rank(*options.output, "*");
   ranks.run([&] {
-    if (ranks.reports()) report(common, shown, all, plan->given, plan->info);
+    if (ranks.reports()) report(common, shown, format, all, plan->given, plan->info);
   });
   ranks.settle();
   return 0;
@@ -522,17 +527,18 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
 }  // namespace
 
 int run_scan(const Common& common, const ScanOptions& asked) {
+  if (asked.axis) return scan_along_axis(common, asked);
   ScanOptions options = asked;
-  options.output = output_of(common, asked.output, !asked.files.empty());
-  if (!options.files.empty()) return scan_on_ranks(common, options);
+  const io::ResultFormat format = settle_output(common, options, !asked.files.empty());
+  if (!options.files.empty()) return scan_on_ranks(common, options, format);
   const auto reader = open_input(common, options.input, options.nulls);
   const ScanPlan plan = plan_of(common, options, reader->info());
   std::unique_ptr<io::ResultWriter> writer;
-  if (options.output) writer = open_output(*options.output, plan, plan.info.count);
+  if (options.output) writer = open_output(*options.output, format, plan, plan.info.count);
   dynamic::Carry carry = plan.carry;
   const Write write = write_to(writer.get());
   const Scanned scanned = scan_chunks(common, *reader, plan, 0, carry, write);
-  name_and_report(writer.get(), [&] { report(common, options, scanned, plan.given, plan.info); });
+  name_and_report(writer.get(), [&] { report(common, options, format, scanned, plan.given, plan.info); });
   return 0;
 }
 

@@ -409,7 +409,7 @@ class Segmenter {
 };
 
 void report(const Common& common, const SegmentOptions& options, const Segmented& done, const Work& work,
-            const Operation& operation, const io::ResultWriter* writer) {
+            const Operation& operation, const io::ResultWriter* writer, io::ResultFormat format) {
   const Type type = operation.given;
   const io::ColumnInfo& meaning = operation.meaning;
   const auto json_of = [&](const std::byte* element, bool is_null) {
@@ -442,7 +442,7 @@ void report(const Common& common, const SegmentOptions& options, const Segmented
   }
   text += fmt::format("rung   {}\ntime   {}\n", work.rung, work.time_text());
   if (writer != nullptr) text += files_text(*writer);
-  const bool stores_numbers = options.output && !io::is_arrow_name(*options.output);
+  const bool stores_numbers = options.output && !io::is_table(format);
   if (stores_numbers && done.count > 0 && !done.last_is_null && !operation.is_none(done.last)) {
     if (const std::string stored = stored_text(done.last, type, meaning); !stored.empty()) {
       text += fmt::format("scale  the values in {} are {}\n", printable(*options.output), stored);
@@ -461,7 +461,7 @@ std::string segment_names() {
 
 int run_segment(const Common& common, const SegmentOptions& asked) {
   SegmentOptions options = asked;
-  options.output = output_of(common, asked.output);
+  const io::ResultFormat format = settle_output(common, options);
   (void)common.policy();
   const io::Levels most = gives_lists(kind_of(options.op)) ? io::Levels::one : io::Levels::two;
   require_one_standard_input({options.content, options.offsets.value_or("")});
@@ -469,11 +469,12 @@ int run_segment(const Common& common, const SegmentOptions& asked) {
   const Operation operation = operation_of(options, input.lists->info());
 
   // With a file of offsets, .npy has the length of the content and can replace it.
-  const bool is_table = options.output && io::is_arrow_name(*options.output);
+  const bool is_table = options.output && io::is_table(format);
   const bool packs = input.lists->is_nested() || (operation.gives_lists() && (input.is_list_column || is_table));
   std::unique_ptr<io::ResultWriter> writer;
   if (options.output) {
-    writer = io::open_results(*options.output, packs ? io::Shape::lists : io::Shape::values, {operation.column()});
+    writer = io::open_results(*options.output, format, packs ? io::Shape::lists : io::Shape::values,
+                              {operation.column()}, &upsweep::text);
   }
   Segmenter segmenter(common, operation, input, writer.get(), packs);
   Progress progress(common.quiet);
@@ -484,8 +485,9 @@ int run_segment(const Common& common, const SegmentOptions& asked) {
   }
   // A column without lists still runs its rung, so that an unsuitable rung is refused.
   if (segmenter.done().lists == 0 && input.is_list_column) segmenter.add({});
-  name_and_report(writer.get(),
-                  [&] { report(common, options, segmenter.done(), segmenter.work(), operation, writer.get()); });
+  name_and_report(writer.get(), [&] {
+    report(common, options, segmenter.done(), segmenter.work(), operation, writer.get(), format);
+  });
   return 0;
 }
 

@@ -18,6 +18,7 @@
 #include "list_columns.hpp"
 #include "output.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/query.hpp"
 #include "upsweep/select.hpp"
 
 namespace upsweep::command {
@@ -264,7 +265,7 @@ bool have_lists(std::span<const io::OpenedColumn> contents, const io::OpenedColu
 
 int run_select(const Common& common, const SelectOptions& asked) {
   SelectOptions options = asked;
-  options.output = output_of(common, asked.output);
+  const io::ResultFormat format = settle_output(common, options);
   (void)common.policy();
   std::vector<std::string> sources = options.contents;
   sources.push_back(options.mask);
@@ -290,7 +291,9 @@ int run_select(const Common& common, const SelectOptions& asked) {
 
   std::unique_ptr<io::ResultWriter> writer;
   const io::Shape shape = of_lists || options.offsets ? io::Shape::lists : io::Shape::values;
-  if (options.output) writer = io::open_results(*options.output, shape, result_columns(infos));
+  if (options.output) {
+    writer = io::open_results(*options.output, format, shape, result_columns(infos), &upsweep::text);
+  }
   Moved moved;
   if (of_lists) {
     moved = select_lists(common, readers_of(opened), infos_of(opened), selector, writer.get());

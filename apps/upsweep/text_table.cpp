@@ -169,7 +169,10 @@ std::string TextTable::text(std::size_t width) const {
     all += line + "\n";
   };
   add_line([&](std::size_t c) -> const std::string& { return columns_[c].name; });
-  for (const auto& row : rows_) add_line([&](std::size_t c) -> const std::string& { return row[c]; });
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    if (omitted_.rows > 0 && omitted_.at == r) all += omitted_.text + "\n";
+    add_line([&](std::size_t c) -> const std::string& { return rows_[r][c]; });
+  }
   return all;
 }
 
@@ -180,7 +183,9 @@ std::string TextTable::blocks(std::size_t width) const {
   const std::size_t values = std::max<std::size_t>(width - std::min(width, names + kGap), 1);
   std::string all;
   for (std::size_t r = 0; r < rows_.size(); ++r) {
-    if (rows_.size() > 1) all += fmt::format("{}row {}\n", r > 0 ? "\n" : "", r + 1);
+    const bool is_after = omitted_.rows > 0 && omitted_.at <= r;
+    if (is_after && omitted_.at == r) all += "\n" + omitted_.text + "\n";
+    if (rows_.size() > 1) all += fmt::format("{}row {}\n", r > 0 ? "\n" : "", r + 1 + (is_after ? omitted_.rows : 0));
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       // A name or a value that is longer than its place continues on the next line.
       std::string_view name = columns_[c].name;

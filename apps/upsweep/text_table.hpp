@@ -71,6 +71,9 @@ class TextTable {
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  /// Leaves out rows between the last one and the next one. `text` is a line in their place. Call this function at most
+  /// once.
+  void omit(std::size_t rows, std::string text) { omitted_ = {rows_.size(), rows, std::move(text)}; }
 
   /// A line for each row. If lines would be longer than `width`, names and texts are shortened, down to a few
   /// characters. If that is not enough, each row is a block with a line for each column, and nothing is shortened.
@@ -84,8 +87,16 @@ class TextTable {
   [[nodiscard]] std::vector<std::size_t> widths_within(std::size_t width) const;
   [[nodiscard]] std::string blocks(std::size_t width) const;
 
+  /// Rows that are left out before row `at`.
+  struct Omitted {
+    std::size_t at = 0;
+    std::size_t rows = 0;
+    std::string text = {};
+  };
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+  Omitted omitted_;
 };
 
 }  // namespace upsweep::command

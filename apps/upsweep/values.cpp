@@ -196,6 +196,13 @@ io::ColumnInfo meaning_of(const io::ColumnInfo& input, const std::string& dtype)
   return meaning;
 }
 
+Type type_by(Operator op, Type type, const std::string& dtype, io::ColumnInfo& meaning) {
+  if (meaning.meaning != io::Meaning::boolean) return type;
+  if (selects(op) && dtype.empty()) return meaning.type;
+  meaning.meaning = io::Meaning::number;
+  return type;
+}
+
 Type given_type(Type type, const std::string& dtype) {
   return parse_type(dtype) == Type::float64 ? Type::float64 : type;
 }

@@ -73,6 +73,9 @@ std::int64_t parse_count(const std::string& text, std::string_view option, std::
 /// The meaning of a column's elements under --dtype: dates and times with a requested type are the numbers that
 /// represent them.
 io::ColumnInfo meaning_of(const io::ColumnInfo& input, const std::string& dtype);
+/// The type of a computation by `op`: the elements' own type where booleans stay booleans, as their minimum does. In
+/// other computations booleans are the numbers 0 and 1, and `meaning` changes.
+Type type_by(Operator op, Type type, const std::string& dtype, io::ColumnInfo& meaning);
 /// The output type of a computation in `type`: float64 on request for decimals, which stay scaled int64 until then.
 Type given_type(Type type, const std::string& dtype);
 

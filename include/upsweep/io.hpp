@@ -56,15 +56,17 @@ struct CsvOptions {
 
 /// Opens the file `path` as a table: Parquet, Arrow IPC (file or stream), CSV, or .npy. The table of an .npy file has
 /// one column, named as the file without its folder and extension. The first bytes of a file determine its format. A
-/// file without a known first byte sequence is CSV if its name ends in .csv, and otherwise malformed. src/io/README.md
-/// lists how types are converted. Columns of an unsupported type have their `Field::unsupported` set. A row group of
-/// the table is a row group of Parquet, a record batch of an Arrow IPC file, 2 million rows of .npy, or 4 MiB of CSV.
-/// An Arrow IPC stream is one row group. Opening CSV reads the file once or twice, with at most `threads` threads; 0:
-/// one for each core. An open row group keeps about a batch of each column, and dictionaries, in memory. A row group of
-/// a compressed Arrow IPC file is in memory as a whole. Ranges of values are known only for Parquet files with
-/// statistics, for integers, decimals, dates and floats. Ranges do not include NaN. Throws upsweep::Error: not_found,
-/// unreadable, is_directory, malformed, unsupported_type, out_of_memory, not_built. Reading the table throws the same
-/// errors. A file that has changed since it was opened is malformed.
+/// file without a known first byte sequence is CSV if its name ends in .csv, and otherwise malformed. Files that are
+/// compressed by gzip, Zstandard or bzip2, pipes, and "-", which is standard input, are copied to a temporary file
+/// without a name. Such a copy may be CSV whatever its name. src/io/README.md lists how types are converted. Columns of
+/// an unsupported type have their `Field::unsupported` set. A row group of the table is a row group of Parquet, a
+/// record batch of an Arrow IPC file, 2 million rows of .npy, or 4 MiB of CSV. An Arrow IPC stream is one row group.
+/// Opening CSV reads the file once or twice, with at most `threads` threads; 0: one for each core. An open row group
+/// keeps about a batch of each column, and dictionaries, in memory. A row group of a compressed Arrow IPC file is in
+/// memory as a whole. Ranges of values are known only for Parquet files with statistics, for integers, decimals, dates
+/// and floats. Ranges do not include NaN. Throws upsweep::Error: not_found, unreadable, is_directory, malformed,
+/// unsupported_type, out_of_memory, not_built. Reading the table throws the same errors. A file that has changed since
+/// it was opened is malformed.
 std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv = {}, int threads = 0);
 
 /// Opens files as one table: their rows follow each other in the order of `paths`. A path with * ? [ ] or ** is a
@@ -75,7 +77,8 @@ std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv
 /// a column, or only NULL in the column, the column is NULL in the rows of that file. If the types of a column are not
 /// compatible, its `Field::unsupported` is set and names both files. Throws as open_table() does. Throws not_found if
 /// no file matches a pattern. Throws invalid_argument if there are no files, or if a file has none of the columns of
-/// the files before it.
+/// the files before it. Folders such as year=2024 of files that match a pattern are columns, unless a file has a column
+/// of that name.
 std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv = {},
                                    int threads = 0);
 

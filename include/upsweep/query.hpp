@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/query.hpp: SQL aggregates over tables, fused into one pass, parsed and typed once, run any number of times.
+// upsweep/query.hpp: SQL over tables, in one pass: aggregates and rows; parsed and typed once, run any number of times.
 //
 //   upsweep::MemoryTable items;
 //   items.add("quantity", quantity).add_decimal("price", cents, 2);
@@ -11,9 +11,10 @@
 // The SQL subset:
 //   - SELECT of SUM, COUNT, COUNT(*), MIN, MAX, AVG and of GROUP BY expressions, with + - * / and CASE around and
 //     inside
+//   - without aggregates and GROUP BY: SELECT of columns, expressions and * from each row
 //   - FROM one table
 //   - WHERE with comparisons, AND, OR, NOT, BETWEEN, IN, IS NULL, CASE
-//   - GROUP BY, ORDER BY, LIMIT
+//   - GROUP BY, ORDER BY, LIMIT, OFFSET
 //   - list functions over columns of lists: len, list_sum, list_filter with lambdas, …
 //
 // Semantics are PostgreSQL's: three-valued logic, SUM of no rows is NULL, integers divide with truncation. All
@@ -213,11 +214,11 @@ struct DeviceTimes {
 };
 
 struct UPSWEEP_CONTAINERS Answer {
-  std::vector<Field> columns;  ///< name, kind, scale and zone
+  std::vector<Field> columns;  ///< as Query::columns() returns them
   AnswerRows rows;
   // The work for the answer. An answer that was made from a carry has only the first two.
   std::string table;                 ///< as the query names it: a path, or a name
-  std::int64_t groups = 0;           ///< before LIMIT; without GROUP BY 1
+  std::int64_t groups = 0;           ///< before LIMIT; without GROUP BY 1; 0 for a query of rows
   std::string_view rung;             ///< the rung that ran: "cpu.blocks" or "cuda.generated"
   std::int64_t rows_read = 0;        ///< without skipped rows: no row of these could satisfy the conditions
   std::int64_t rows_by_cpu = 0;      ///< of a query on a GPU: rows of chunks that the CPU computed
@@ -270,6 +271,10 @@ struct QueryMemory {
 /// query.
 using QueryProgress = std::function<void(std::int64_t rows)>;
 
+/// Takes the rows of an answer, chunk by chunk, in order. Each chunk has at least one row. One thread at a time calls
+/// this function; it may be any thread of the query. An exception ends the query.
+using AnswerSink = std::function<void(AnswerRows&& chunk)>;
+
 namespace query {
 class Groups;
 class Totals;
@@ -302,6 +307,9 @@ class UPSWEEP_CONTAINERS Statement {
   [[nodiscard]] std::optional<std::size_t> table_among(const std::vector<std::string>& names) const;
   /// Throws an Error with a caret under the table.
   [[noreturn]] void refuse_table(const std::string& why) const;
+  /// Returns whether the query returns rows of its table: it has neither aggregates nor GROUP BY. Such queries run on
+  /// the CPU only.
+  [[nodiscard]] bool selects_rows() const;
 
  private:
   friend class Query;
@@ -352,12 +360,25 @@ class UPSWEEP_CONTAINERS Query {
   Query(Query&&) noexcept;
   Query& operator=(Query&&) noexcept;
 
-  /// Runs the query on a table with the same fields. There may be any number of groups: see QueryMemory. Throws Error
-  /// overflow, division_by_zero, not_positive (index: the row), out_of_memory (the answer has more rows than fit
-  /// memory). A temporary file may cause not_found, unwritable, disk_full or unreadable. An invalid `memory` causes
-  /// invalid_argument. Also throws the errors of reading the table, and those of policies.
+  /// Returns the columns of the answer: name, kind, scale and storage. The storage is that of the table's column if the
+  /// query selects a column unchanged. Otherwise it is a storage that holds every value: int64 or int128, for example.
+  [[nodiscard]] std::vector<Field> columns() const;
+
+  /// Runs the query on a table with the same fields. There may be any number of groups: see QueryMemory.
+  ///
+  /// `sink`, if given, takes the rows of the answer, and the returned answer has none. Rows of a query without
+  /// aggregates, GROUP BY and ORDER BY are then never in memory all at once: while the sink is busy, threads wait once
+  /// they are some batches ahead. The rows of any other answer must fit memory even with a sink.
+  ///
+  /// A query of rows without ORDER BY returns them in the order of the table. With LIMIT it stops reading early. Rows
+  /// after the last returned one then cause no error, also if some thread has read them.
+  ///
+  /// Throws Error overflow, division_by_zero, not_positive (index: the row), out_of_memory (the answer has more rows
+  /// than fit memory). If several rows fail, the error is that of the first one. A temporary file may cause not_found,
+  /// unwritable, disk_full or unreadable. An invalid `memory` causes invalid_argument. Also throws the errors of
+  /// reading the table, those of policies, and those of `progress` and `sink`.
   [[nodiscard]] Answer run(const Policy& policy, const Table& table, const QueryProgress& progress = {},
-                           const QueryMemory& memory = {}) const;
+                           const QueryMemory& memory = {}, const AnswerSink& sink = {}) const;
 
   /// Runs the query on a GPU. The columns of a DeviceTable of the policy's device are used in place. Any other table
   /// is copied to the device chunk by chunk. The CPU computes results that the GPU cannot compute exactly: decimals
@@ -365,19 +386,20 @@ class UPSWEEP_CONTAINERS Query {
   /// float sums are folded in another order, which is the same on every run. When a query is first run, NVRTC compiles
   /// its code. The compiled code is kept in the folder $UPSWEEP_CACHE; if this variable is not set, in
   /// $XDG_CACHE_HOME/upsweep, otherwise in $HOME/.cache/upsweep. Waits. Uses only the policy's device, memory and rung.
-  /// Throws Error no_device, not_built, unsupported (no NVRTC), device_memory, device_failed, and the errors of a run
-  /// on the CPU.
+  /// Throws Error no_device, not_built, unsupported (no NVRTC; a query of rows), device_memory, device_failed, and the
+  /// errors of a run on the CPU.
   [[nodiscard]] Answer run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress = {},
-                           const QueryMemory& memory = {}) const;
+                           const QueryMemory& memory = {}, const AnswerSink& sink = {}) const;
 
   /// Computes the carry of a table; run() makes its answer from such a carry. The carry is entirely in memory. Throws
   /// as run() does. Throws out_of_memory if three quarters of the free memory are less than twice the size of the
-  /// groups.
+  /// groups. Throws unsupported for a query of rows, which has no carry.
   [[nodiscard]] QueryCarry fold(const Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
   /// Computes the carry of a table on a GPU. `device_bytes` is as in QueryMemory.
   [[nodiscard]] QueryCarry fold(const gpu::Policy& policy, const Table& table, const QueryProgress& progress = {},
                                 std::int64_t device_bytes = 0) const;
-  /// Returns a carry from its bytes. Throws Error malformed, invalid_argument (the carry of another query).
+  /// Returns a carry from its bytes. Throws Error malformed, invalid_argument (the carry of another query), unsupported
+  /// (a query of rows).
   [[nodiscard]] QueryCarry carry(std::string_view bytes) const;
   /// Returns the answer of a carry. `rung` of the answer is empty, because several rungs may have computed the carry.
   /// Throws Error invalid_argument (the carry of another query), overflow, division_by_zero, not_positive.
@@ -385,12 +407,18 @@ class UPSWEEP_CONTAINERS Query {
 
  private:
   void require_fields(const Table& table) const;
+  void require_carry() const;
+  template <class Policy, class Run>
+  auto run_rung(const Policy& policy, const Table& table, const Run& run) const;
   template <class Policy>
   query::Folded folded(const Policy& policy, const Table& table, const QueryProgress& progress,
                        std::int64_t device_bytes, std::unique_ptr<query::Totals> totals) const;
   template <class Policy>
-  Answer answered(const Policy& policy, const Table& table, const QueryProgress& progress,
-                  const QueryMemory& memory) const;
+  Answer computed(const Policy& policy, const Table& table, const QueryProgress& progress, const QueryMemory& memory,
+                  const AnswerSink& sink) const;
+  template <class Policy>
+  Answer answered(const Policy& policy, const Table& table, const QueryProgress& progress, const QueryMemory& memory,
+                  const AnswerSink& sink) const;
   template <class Policy>
   QueryCarry carried(const Policy& policy, const Table& table, const QueryProgress& progress,
                      std::int64_t device_bytes) const;

@@ -58,7 +58,7 @@ Bytes bits_of(std::size_t rows, const IsSet& is_set) {
   return bits;
 }
 
-constexpr int kMilliseconds = 3;  // digits after the second
+constexpr int kMilliDigits = 3;  // digits after the second
 
 /// Copies values, with all threads if there are many: this is the first write to the memory.
 template <class To, class From>
@@ -125,7 +125,7 @@ void add_text(const AnswerColumn& from, Column& column) {
 }
 
 /// Arrow's letter for the unit of a timestamp, a time or a duration.
-char unit_of(const Field& field) { return "smun"[field.scale / kMilliseconds]; }
+char unit_of(const Field& field) { return "smun"[field.scale / kMilliDigits]; }
 
 void add_values(const AnswerColumn& from, const Field& field, Column& column) {
   switch (from.kind) {
@@ -143,7 +143,7 @@ void add_values(const AnswerColumn& from, const Field& field, Column& column) {
       return add_exact<std::int64_t>(from, column);
     case ValueKind::time:
       column.format = std::string("tt") + unit_of(field);
-      if (field.scale <= kMilliseconds) return add_exact<std::int32_t>(from, column);
+      if (field.scale <= kMilliDigits) return add_exact<std::int32_t>(from, column);
       return add_exact<std::int64_t>(from, column);
     case ValueKind::duration:
       column.format = std::string("tD") + unit_of(field);

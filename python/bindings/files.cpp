@@ -11,10 +11,14 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "arrow_c_data.hpp"
 #include "bindings.hpp"
 #include "io/joined_fields.hpp"
+#include "io/schema.hpp"
+#include "io/whole_table.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/io.hpp"
 
@@ -22,6 +26,8 @@ namespace nb = nanobind;
 
 namespace upsweep::python {
 namespace {
+
+constexpr const char* kStreamCapsule = "arrow_array_stream";  // the name in Arrow's PyCapsule interface
 
 /// Converts a path, given as the bytes of the file system: these need not be UTF-8.
 std::string path_of(const nb::bytes& given) { return {given.c_str(), given.size()}; }
@@ -33,6 +39,73 @@ std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads, co
   for (const nb::bytes& path : given) paths.push_back(path_of(path));
   const nb::gil_scoped_release released;
   return io::open_tables(paths, csv, threads);
+}
+
+using Words = std::vector<std::pair<std::string, std::string>>;
+
+/// Sets options from their names and values.
+io::CsvOptions options_of(const Words& words) {
+  io::CsvOptions options;
+  for (const auto& [name, value] : words) options.set(name, value);
+  return options;
+}
+
+/// Reads the rows of all files that match the paths, as a capsule of an Arrow stream.
+nb::capsule read_files(const std::vector<nb::bytes>& given, int threads, const Words& csv) {
+  SignalWatch watch;
+  const std::shared_ptr<Table> table = open(given, threads, options_of(csv));
+  auto stream = std::make_unique<ArrowArrayStream>();
+  {
+    const nb::gil_scoped_release released;
+    io::read_whole(
+        *table, threads,
+        [&] {
+          if (!watch.goes_on()) throw Error(Code::interrupted, "interrupted");
+        },
+        stream.get());
+  }
+  return nb::capsule(stream.release(), kStreamCapsule, [](void* pointer) noexcept {
+    const Held<ArrowArrayStream> given_back(*static_cast<ArrowArrayStream*>(pointer));
+    delete static_cast<ArrowArrayStream*>(pointer);
+  });
+}
+
+/// Returns a number, or None for one that is not known.
+nb::object known(std::int64_t number) {
+  if (number < 0) return nb::none();
+  return nb::int_(number);
+}
+
+/// Describes the table of all files that match the paths.
+nb::dict describe_files(const std::vector<nb::bytes>& given, int threads, const Words& csv) {
+  std::vector<std::string> paths;
+  for (const nb::bytes& path : given) paths.push_back(path_of(path));
+  const io::CsvOptions options = options_of(csv);
+  io::Schema found;
+  {
+    const nb::gil_scoped_release released;
+    found = io::schema_of(paths, options, threads);
+  }
+  nb::list columns;
+  for (const io::ColumnSchema& column : found.columns) {
+    nb::dict one;
+    one["name"] = column.name;
+    one["type"] = column.type;
+    one["nulls"] = known(column.nulls);
+    one["bytes"] = known(column.bytes);
+    columns.append(one);
+  }
+  nb::list files;
+  for (const std::string& file : found.files) files.append(nb::bytes(file.data(), file.size()));
+  nb::dict all;
+  all["files"] = files;
+  all["formats"] = found.formats;
+  all["bytes"] = found.bytes;
+  all["rows"] = known(found.rows);
+  all["row_groups"] = found.row_groups;
+  all["columns"] = columns;
+  all["remarks"] = found.remarks;
+  return all;
 }
 
 /// Returns the files that match a path.
@@ -75,8 +148,13 @@ NB_MODULE(_files, module) {
   using namespace upsweep::python;
   module.doc() = "Functions with which upsweep.query reads files. Private: its names may change with any version.";
   define_errors(module);
-  module.def("open", &open, nb::arg("paths"), nb::arg("threads"));
+  module.def(
+      "open", [](const std::vector<nb::bytes>& paths, int threads) { return open(paths, threads); }, nb::arg("paths"),
+      nb::arg("threads"));
   module.def("join", &join, nb::arg("paths"), nb::arg("tables"));
   module.def("open_joined", &open_joined, nb::arg("path"), nb::arg("table"), nb::arg("all"), nb::arg("places"));
+  module.def("read", &read_files, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"));
+  module.def("schema", &describe_files, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"));
   module.def("matching", &matching, nb::arg("path"));
+  module.def("option_names", &io::CsvOptions::names);
 }

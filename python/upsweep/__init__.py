@@ -26,6 +26,7 @@ from ._moves import (
 )
 from ._options import options
 from ._query import query
+from ._read import read, schema
 from ._scan import cumulative_prod, cumulative_sum, offsets, reduce, scan
 from ._segmented import (
     group_by,
@@ -59,10 +60,12 @@ __all__ = [
     "parents_to_offsets",
     "partition",
     "query",
+    "read",
     "reduce",
     "reduce_by_key",
     "scan",
     "scan_by_key",
+    "schema",
     "segmented_argsort",
     "segmented_reduce",
     "segmented_scan",

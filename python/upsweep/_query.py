@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_query.py: SQL aggregates over the tables of other libraries, dicts of arrays, and files.
+# upsweep/_query.py: SQL over the tables of other libraries, dicts of arrays, and files: aggregates and rows.
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _zone_info(zone: str) -> datetime.tzinfo:
     try:
         return zoneinfo.ZoneInfo(zone)
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        return datetime.timezone.utc
+        return datetime.UTC
 
 
 def _python_value(kind: str, scale: int, zone: datetime.tzinfo | None, value: Any) -> Any:
@@ -187,7 +187,7 @@ def _python_value(kind: str, scale: int, zone: datetime.tzinfo | None, value: An
     whole = scale <= 6 or value % 1000 == 0
     python = given.astype(f"{given.dtype.kind}8[us]").item() if whole else None
     if kind == "timestamp" and isinstance(python, datetime.datetime):
-        return python.replace(tzinfo=datetime.timezone.utc).astimezone(zone) if zone else python
+        return python.replace(tzinfo=datetime.UTC).astimezone(zone) if zone else python
     if kind == "duration" and isinstance(python, datetime.timedelta):
         return python
     if kind == "time" and isinstance(python, datetime.timedelta) and 0 <= python.days < 1:
@@ -205,17 +205,20 @@ def query(
     spill_dir: str | os.PathLike[str] | None = None,
     **named_tables: Any,
 ) -> Answer:
-    """Computes SQL aggregates over a table, in one pass over the columns that the query names, without copying them.
+    """Computes SQL aggregates or rows of a table, in one pass over the columns that the query names, without copying them.
 
     Parameters
     ----------
     sql : str
         A SELECT statement. The select list may contain SUM, COUNT, COUNT(*), MIN, MAX, AVG and the grouping expressions.
         Operators + - * / and CASE may appear inside aggregates and around them. FROM names one table: a name, or a path in
-        quotes. WHERE, GROUP BY, ORDER BY and LIMIT are supported. PostgreSQL defines the semantics. List functions, such as
-        ``list_sum(list_filter(x, e -> e > 30))``, compute numbers from columns of lists.
+        quotes. WHERE, GROUP BY, ORDER BY, LIMIT and OFFSET are supported. PostgreSQL defines the semantics. List functions,
+        such as ``list_sum(list_filter(x, e -> e > 30))``, compute numbers from columns of lists. Without aggregates and GROUP
+        BY, the answer has a row for each row of the table that WHERE keeps: ``SELECT *, x * 2 AS twice FROM t``. These rows
+        are in the order of the table unless there is an ORDER BY. With LIMIT and without ORDER BY, reading stops early.
     device : {"cpu", "cuda", "auto"}
-        The device that runs the query; "cuda" copies the columns to a GPU, "auto" does this if there is a GPU.
+        The device that runs the query; "cuda" copies the columns to a GPU, "auto" does this if there is a GPU. Queries of rows
+        run on the CPU: they refuse "cuda".
     memory : int or str, optional
         The maximum memory for groups and answer: a number of bytes, or a string such as "4GB" or "500MB". The default is three
         quarters of the free memory. Groups that do not fit are written to a temporary file, and the answer is the same. The
@@ -250,7 +253,7 @@ def query(
     ValueError
         Invalid SQL, with a caret under its position (`code` "bad_sql"); an unknown table or column.
     NotImplementedError
-        SQL that upsweep does not support: joins, subqueries, HAVING, most functions.
+        SQL that upsweep does not support: joins, subqueries, DISTINCT, HAVING, most functions.
     TypeError
         A column that the query names has an unsupported type; an argument is not a table.
     OverflowError, ZeroDivisionError
@@ -270,11 +273,11 @@ def query(
     """
     statement = parsed(sql)
     most_bytes = _bytes(memory)
-    spill_folder = b"" if spill_dir is None else _bytes_of_path(spill_dir, "spill_dir")
+    spill_folder = b"" if spill_dir is None else bytes_of_path(spill_dir, "spill_dir")
     keywords = ("device", "memory", "spill_dir")
     source = statement.path or given(statement, merged(tables, named_tables), keywords)
     refuse_others(statement, named_tables, keywords)
-    place = _place(device)
+    place = _place("cpu" if device == "auto" and statement.selects_rows else device)
     table, whole = _table(source, statement.path or statement.table, statement)
     return Answer(typed(statement, table, whole).run(table, place, most_bytes, spill_folder))
 
@@ -663,7 +666,11 @@ def _time_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, Any
         fits &= elements[valid] == elements[valid].astype(np.int32)
     if not np.all(fits):
         raise ValueError(f"{name}: a {'date is out of range: dates have 32 bits' if is_date else 'time does not fit 64 bits'}")
-    letter = "tdD" if is_date else f"{'ts' if values.dtype.kind == 'M' else 'tD'}{wanted[0]}{':' if values.dtype.kind == 'M' else ''}"
+    letter = (
+        "tdD"
+        if is_date
+        else f"{'ts' if values.dtype.kind == 'M' else 'tD'}{wanted[0]}{':' if values.dtype.kind == 'M' else ''}"
+    )
     bits = None if valid.all() else np.packbits(valid, bitorder="little")
     return name, letter, "", elements.astype(np.int32) if is_date else elements, bits
 
@@ -679,26 +686,50 @@ def paths_of(source: Any) -> list[str] | None:
 def matching(paths: Sequence[str]) -> list[str]:
     """The files that match the paths, in order."""
     module = files_module()
-    return [os.fsdecode(file) for path in paths for file in module.matching(_bytes_of_path(path, "a file's name"))]
+    return [os.fsdecode(file) for path in paths for file in module.matching(bytes_of_path(path, "a file's name"))]
 
 
 def open_files(paths: Sequence[str], threads: int) -> Any:
     """The table of the files that match the paths."""
-    return files_module().open([_bytes_of_path(path, "a file's name") for path in paths], threads)
+    return files_module().open([bytes_of_path(path, "a file's name") for path in paths], threads)
 
 
 def joined_columns(paths: Sequence[str], fields: Sequence[tuple]) -> tuple[Any, list[list[int]]]:
     """The columns of several files as those of one table, without rows; and for each file, which of these each of its columns is."""
     tables = [native().Table.of_fields(each) for each in fields]
-    return files_module().join([_bytes_of_path(path, "a file's name") for path in paths], tables)
+    return files_module().join([bytes_of_path(path, "a file's name") for path in paths], tables)
 
 
 def joined_file(path: str, table: Any, fields: tuple, places: list[int]) -> Any:
     """The rows of one of several files, in the joined columns of all files, which are `fields`."""
-    return files_module().open_joined(_bytes_of_path(path, "a file's name"), table, native().Table.of_fields(fields), places)
+    return files_module().open_joined(bytes_of_path(path, "a file's name"), table, native().Table.of_fields(fields), places)
 
 
-def _bytes_of_path(path: str | os.PathLike[str], what: str) -> bytes:
+def file_options(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The options that say how CSV files are written, as the command has them: names and texts."""
+    names = [name.replace("-", "_") for name in files_module().option_names()]
+    words = []
+    for name, value in options.items():
+        if name not in names:
+            raise TypeError(f"'{name}' is not an option of reading files; available: {', '.join(names)}")
+        if name == "types" and isinstance(value, Mapping):
+            words += [(name, f"{column}={kind}") for column, kind in value.items()]
+        else:
+            words.append((name, _option_text(value)))
+    return words
+
+
+def _option_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "none"
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(each) for each in value)
+    return str(value)
+
+
+def bytes_of_path(path: str | os.PathLike[str], what: str) -> bytes:
     """The path as bytes, as the file system stores it; these need not be UTF-8."""
     try:
         found = os.fsencode(path)

@@ -241,7 +241,8 @@ class Column {
 
 // A row group of a table, opened for reading.
 struct OpenedRowGroup {
-  std::string path;
+  FilePath file;
+  std::string path;            // in messages
   FileState state;             // of the file when the table was opened
   std::vector<Field> fields;   // of the requested columns
   std::vector<int> places;     // their indices in a record batch
@@ -276,7 +277,7 @@ class ArrowBatches final : public BatchReader {
     try {
       return some();
     } catch (const Error& error) {
-      if (error.code() == Code::malformed) require_unchanged(opened_.state, file_state(opened_.path), opened_.path);
+      if (error.code() == Code::malformed) require_unchanged(opened_.state, file_state(opened_.file), opened_.path);
       throw;
     }
   }
@@ -340,7 +341,7 @@ class ArrowBatches final : public BatchReader {
       if (ended_) return false;
       leave_chunk();
       // This check also protects the process: touching a mapped page past the end of a file that shrank kills it.
-      require_unchanged(opened_.state, file_state(opened_.path), opened_.path);
+      require_unchanged(opened_.state, file_state(opened_.file), opened_.path);
       chunk_ = checked(opened_.path, opened_.source.next);
       if (!chunk_) return end();
       accept();
@@ -350,7 +351,7 @@ class ArrowBatches final : public BatchReader {
 
   bool end() {
     ended_ = true;
-    require_unchanged(opened_.state, file_state(opened_.path), opened_.path);
+    require_unchanged(opened_.state, file_state(opened_.file), opened_.path);
     if (opened_.rows >= 0 && rows_before_ != opened_.rows) {
       throw Error(Code::malformed,
                   fmt::format("{}: is damaged: expected {} rows from row {} on, found {}; write the file "
@@ -444,8 +445,8 @@ void ArrowTable::add_row_group(std::int64_t rows) {
 
 std::unique_ptr<BatchReader> ArrowTable::read(int row_group, const std::vector<int>& columns,
                                               RecordBatches source) const {
-  OpenedRowGroup opened{path_,           state_,           {}, Selection(columns).places, start(row_group),
-                        rows(row_group), std::move(source)};
+  OpenedRowGroup opened{
+      file_, path_, state_, {}, Selection(columns).places, start(row_group), rows(row_group), std::move(source)};
   for (const int column : columns) {
     const Field& field = opened.fields.emplace_back(fields_[static_cast<std::size_t>(column)]);
     if (field.unsupported.empty() || field.element) continue;

@@ -53,7 +53,6 @@ class ArrowTable : public FileTable {
   }
   /// Returns a row group's rows in those columns, as Arrow stores them. Throws what Arrow throws.
   [[nodiscard]] virtual RecordBatches batches(int row_group, const std::vector<int>& columns) const = 0;
-  [[nodiscard]] const std::string& path() const { return path_; }
   /// The state of the file when the table was opened.
   [[nodiscard]] const FileState& state() const { return state_; }
   [[nodiscard]] const arrow::DataType& type(int column) const { return *types_[static_cast<std::size_t>(column)]; }

@@ -124,7 +124,7 @@ class ArrowListReader final : public ListReader {
 
   // This check also protects the process: touching a mapped page past the end of a file that shrank kills it.
   void require_unchanged() const {
-    upsweep::io::require_unchanged(arrow_.state(), file_state(arrow_.path()), arrow_.path());
+    upsweep::io::require_unchanged(arrow_.state(), file_state(arrow_.file()), arrow_.file().name);
   }
 
   // Returns null at the end.
@@ -176,7 +176,7 @@ class ArrowListReader final : public ListReader {
   // Returns the batch's elements. An element that does not fit is named by its place in the batch: it may be in any
   // list, or none.
   ColumnData elements_there(const std::shared_ptr<arrow::Array>& content, Memory& memory) const try {
-    return elements_of(element_, arrow_.path(), content, 0, memory);
+    return elements_of(element_, arrow_.file().name, content, 0, memory);
   } catch (const Error& error) {
     if (error.index() == kNoIndex) throw;
     throw Error(error.code(),

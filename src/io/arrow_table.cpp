@@ -8,18 +8,18 @@
 
 namespace upsweep::io {
 
-std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, const CsvOptions& csv,
-                                        const ChooseColumn& choose, int threads) {
-  return checked(path, [&]() -> arrow::Result<std::unique_ptr<Table>> {
+std::unique_ptr<Table> open_arrow_table(Format format, const FilePath& file, const CsvOptions& csv, const ChooseColumn& choose,
+                                        int threads) {
+  return checked(file.name, [&]() -> arrow::Result<std::unique_ptr<Table>> {
     switch (format) {
       case Format::parquet:
-        return open_parquet_table(path);
+        return open_parquet_table(file);
       case Format::ipc_file:
-        return open_ipc_file_table(path);
+        return open_ipc_file_table(file);
       case Format::ipc_stream:
-        return open_ipc_stream_table(path);
+        return open_ipc_stream_table(file);
       case Format::csv:
-        return open_csv_table(path, csv, choose, threads);
+        return open_csv_table(file, csv, choose, threads);
       default:
         break;
     }

@@ -43,6 +43,9 @@ class ColumnReader {
   /// Throws upsweep::Error: malformed, unreadable, null_value (index: the row).
   Chunk next(std::int64_t count);
 
+  /// Returns what opening the file determined, as Table::remarks() does.
+  [[nodiscard]] std::vector<std::string> remarks() const { return table_->remarks(); }
+
   /// Replaces the advice at the end of the message about a NULL element.
   void set_null_advice(std::string advice) { null_advice_ = std::move(advice); }
 

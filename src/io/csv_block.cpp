@@ -18,7 +18,7 @@ CsvBlocks::CsvBlocks(std::shared_ptr<const CsvFile> file, int columns, std::int6
       columns_(static_cast<std::size_t>(columns)),
       text_(file_, begin, end, bytes),
       keeps_(columns_ + 1),
-      first_row_(row + 2) {}
+      first_row_(row + 1 + file_->header_rows()) {}
 
 void CsvBlocks::keep(const std::vector<int>& columns) {
   std::fill(keeps_.begin(), keeps_.end(), std::uint8_t{0});

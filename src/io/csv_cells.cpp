@@ -218,10 +218,12 @@ bool parse_scaled(std::string_view text, int scale, Int& value) {
 // Parses a number as the file writes it, with the short path for numbers without marks.
 template <class Int>
 bool parse_written(std::string_view text, CellReader& reader, const CellForm& form, int scale, Int& value) {
-  if (form.is_plain && parse_short(text, form.values->decimal, scale, value)) return true;
+  const bool may_be_plain = form.is_plain || !form.required.empty();
+  if (may_be_plain && parse_short(text, form.values->decimal, scale, value)) return true;
   const Cell cell = reader(text);
-  const bool is_number = cell.kind == CellKind::integer || cell.kind == CellKind::decimal;
-  return is_number && scaled(cell.number, scale, value);
+  const bool is_number =
+      cell.kind == CellKind::integer || cell.kind == CellKind::decimal || cell.kind == CellKind::percent;
+  return is_number && !cell.marks.doubtful && scaled(cell.number, scale, value);
 }
 
 // Returns the value of a moment in units of 10^-digits seconds: from midnight, or, with a date, from 1970 on.
@@ -230,8 +232,8 @@ bool scaled_moment(const Moment& moment, DateOrder order, int digits, bool with_
   const std::int64_t within = moment.nanoseconds / unit;
   if (moment.nanoseconds % unit != 0) return false;
   value = within;
-  if (!with_date) return moment.has_time && !moment.has_date;
-  if (!moment.has_date || (moment.orders & order) == 0) return false;
+  if (!with_date) return true;
+  if ((moment.orders & order) == 0) return false;
   const std::int64_t minutes = days_of(moment, order) * 1440 - moment.offset.value_or(0);
   return !__builtin_mul_overflow(minutes, 60 * kPowers[static_cast<std::size_t>(digits)], &value) &&
          !__builtin_add_overflow(value, within, &value);
@@ -273,9 +275,10 @@ arrow::Status each_cell(const CsvColumn& cells, const arrow::DataType& type, con
     if (!(has_words && is_null(cell.text, *form.values)) && parse(cell.text, row)) continue;
     if (!is_null(cell.text, *form.values)) {
       return cells.in_row(
-          row, fmt::format("'{}' is not of type {}, {}", printable(content_of(cell), 60), type.ToString(),
-                           form.required.empty() ? "as all cells of the column were when the file was opened"
-                                                 : fmt::format("which {} requires", form.required)));
+          row, form.required.empty()
+                   ? fmt::format("'{}' is not of type {}, as all cells of the column were when the file was opened",
+                                 printable(content_of(cell), 60), type.ToString())
+                   : fmt::format("'{}' is not of the type that {} requires", printable(content_of(cell), 60), form.required));
     }
     ARROW_RETURN_NOT_OK(validity.set_null(row));
   }
@@ -327,7 +330,7 @@ template <class Int>
 arrow::Result<std::shared_ptr<arrow::Array>> integers(const CsvColumn& cells,
                                                       const std::shared_ptr<arrow::DataType>& type,
                                                       const CellForm& form, int scale = 0) {
-  if (form.is_plain && form.values->decimal == '.') {
+  if (form.is_plain && form.required.empty() && form.values->decimal == '.') {
     return elements<Int>(cells, type, form,
                          [scale](std::string_view cell, Int& value) { return parse_scaled(cell, scale, value); });
   }
@@ -357,9 +360,9 @@ arrow::Result<std::shared_ptr<arrow::Array>> dates(const CsvColumn& cells,
         if (form.values->date_format.empty() && form.order == kYearMonthDay && parse_date(without_blanks(cell), days)) {
           return true;
         }
-        const Moment moment = reader(cell).moment;
-        if (!moment.has_date || moment.has_time || (moment.orders & form.order) == 0) return false;
-        days = static_cast<std::int32_t>(days_of(moment, form.order));
+        const Cell found = reader(cell);
+        if (found.kind != CellKind::date || (found.moment.orders & form.order) == 0) return false;
+        days = static_cast<std::int32_t>(days_of(found.moment, form.order));
         return true;
       });
 }
@@ -372,7 +375,10 @@ arrow::Result<std::shared_ptr<arrow::Array>> moments(const CsvColumn& cells,
   return elements<std::int64_t>(
       cells, type, form,
       [&form, digits, with_date, reader = CellReader(*form.values)](std::string_view cell, std::int64_t& value) mutable {
-        return scaled_moment(reader(cell).moment, form.order, digits, with_date, value);
+        const Cell found = reader(cell);
+        const bool has_date = found.kind == CellKind::timestamp || found.kind == CellKind::date;
+        if (with_date ? !has_date : found.kind != CellKind::time) return false;
+        return scaled_moment(found.moment, form.order, digits, with_date, value);
       });
 }
 
@@ -483,6 +489,7 @@ Cell CellReader::operator()(std::string_view text) {
     cell.kind = kind_of(cell.moment);
     return cell;
   }
+  cell = {};
   const bool is_point = values_.decimal == '.';
   cell = cell_of(is_point || trimmed.find(values_.decimal) == std::string_view::npos ? text : plain(text));
   const bool has_point = !is_point && trimmed.find('.') != std::string_view::npos;
@@ -493,12 +500,14 @@ Cell CellReader::operator()(std::string_view text) {
     return cell;
   }
   if (cell.kind != CellKind::text && !(is_number && has_point)) return cell;
-  cell = {CellKind::text};
+  cell = {CellKind::text, is_number ? WrittenNumber{} : cell.number};  // of a code such as 007
   if (number_.read(trimmed, values_)) {
     cell.marks = number_.marks();
     cell.is_plain = false;
     split_number(number_.text(), cell.number);
-    cell.kind = cell.number.decimals.empty() ? CellKind::integer : CellKind::decimal;
+    cell.kind = cell.marks.percent              ? CellKind::percent
+                : cell.number.decimals.empty() ? CellKind::integer
+                                               : CellKind::decimal;
   } else if (parse_moment(trimmed, cell.moment)) {
     cell.kind = kind_of(cell.moment);
   }

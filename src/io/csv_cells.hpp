@@ -25,6 +25,7 @@ enum class CellKind : std::uint8_t {
   missing,  ///< a word such as NA: NULL in a column of numbers, dates or booleans
   integer,
   decimal,  ///< with a point and digits after it
+  percent,  ///< a number with a percent sign
   real,     ///< any other number: an exponent, nan, inf, "5."
   date,
   time,       ///< of a day
@@ -66,7 +67,7 @@ struct CellForm {
   const CsvValues* values = nullptr;  ///< of the file
   bool is_plain = true;               ///< numbers are written as in C++
   DateOrder order = kYearMonthDay;
-  std::string_view required = {};     ///< the option that requires the type; empty: all cells of the file have it
+  std::string_view required = {};     ///< the option that requires the type, such as "--types date"; empty: all cells of the file have it
 };
 
 /// Whether the text is a date that exists, such as 2001-12-31.

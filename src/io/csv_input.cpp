@@ -119,7 +119,7 @@ CsvNames read_names(const CsvFile& file) {
   }
   for (std::int64_t row = 1; row <= header.back() && names.end < file.size; ++row) {
     const CsvRows found = find_rows(file, names.end, names.end + 1, false, 1);
-    if (found.fault) throw_csv({file, file.path}, first_of({}, found), Code::malformed, "correct the row");
+    if (found.fault) throw_csv({file, file.path}, first_of({}, found), Code::malformed, kRowAdvice);
     const std::int64_t begin = std::exchange(names.end, found.row_groups[0].end);
     std::string line(static_cast<std::size_t>(names.end - begin), '\0');
     file.read(line.data(), std::ssize(line), begin);
@@ -130,6 +130,7 @@ CsvNames read_names(const CsvFile& file) {
       add_names(file, line, names.names);
     }
   }
+  if (file.dialect.has_row_names) names.names.insert(names.names.begin(), "");
   complete_names(names.names);
   return names;
 }
@@ -173,14 +174,14 @@ arrow::Status first_of(const arrow::Status& status, const CsvRows& rows) {
 void throw_csv(const CsvPlace& place, const arrow::Status& status, Code code, std::string_view advice) {
   const auto found = row_of(status);
   if (!found) throw_status(place.name, status);
-  const std::int64_t row = found->number - 2;
+  const std::int64_t row = found->number - 1 - place.file.header_rows();
   const std::int64_t line = line_of(place.file, row, place.column, place.only);
   const RowPlace where{place.file.path, row, line};  // the header row has row -1, which is not an index
   if (const auto length = length_of(found->rest)) {
     throw RowError(
         code,
-        fmt::format("{}: {}; correct the row; write a cell with commas in quotes", place.name,
-                    other_length(line, length->cells, line_of(place.file, -1, 0, place.only), length->columns)),
+        fmt::format("{}: {}; {}", place.name, other_length(place.file, line, length->cells, length->columns),
+                    kRowAdvice),
         where);
   }
   if (found->rest.ends_with(kCellNotUtf8)) advice = kEncodingAdvice;

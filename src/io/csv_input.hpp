@@ -30,7 +30,10 @@ struct CsvFormat {
 };
 
 /// The advice of messages about text in another encoding.
-inline constexpr std::string_view kEncodingAdvice = "convert the file first, such as by iconv -f WINDOWS-1252 -t UTF-8";
+inline constexpr std::string_view kEncodingAdvice = "if it is Windows-1252, read it with --encoding windows-1252";
+
+/// The advice of messages about a row whose cells or quotes are out of order.
+inline constexpr std::string_view kRowAdvice = "correct the row, or read it with --ragged fill or --ragged skip";
 
 /// The names of the columns, without blanks around them, and where the rows begin. Names of several header rows are
 /// joined: "x_a". A column without a name is called by its number, counted from 0: "column3". A name that occurs again

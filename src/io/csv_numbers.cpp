@@ -67,6 +67,16 @@ bool split_runs(std::string_view text, Runs& runs) {
   }
 }
 
+// Removes an exponent, such as e+16.
+std::string_view without_exponent(std::string_view text) {
+  const std::size_t mark = text.find_first_of("eE");
+  if (mark == std::string_view::npos) return text;
+  std::string_view exponent = text.substr(mark + 1);
+  if (exponent.starts_with('-') || exponent.starts_with('+')) exponent.remove_prefix(1);
+  const bool are_digits = !exponent.empty() && std::all_of(exponent.begin(), exponent.end(), is_digit);
+  return are_digits ? text.substr(0, mark) : text;
+}
+
 // Whether the first `count` runs are 1 to 3 digits and groups of 3.
 bool are_groups(const Runs& runs, std::size_t count) {
   if (runs.digits[0].empty() || runs.digits[0].size() > 3 || runs.digits[0][0] == '0') return false;
@@ -160,24 +170,26 @@ bool PlainNumber::read(std::string_view cell, const CsvValues& values) {
 }
 
 bool NumberEvidence::add(std::string_view cell) {
-  PlainNumber affixes;  // its rules for what surrounds the digits
-  (void)affixes;
   cell = stripped(cell);
   if (cell.empty()) return true;
-  while (!cell.empty() && !is_digit(cell.front()) && cell.front() != '.' && cell.front() != ',') {
+  const auto take_affix = [&](bool in_front) {
     const std::size_t before = cell.size();
-    if (cell.front() == '-' || cell.front() == '+' || cell.front() == '(') cell.remove_prefix(1);
-    else take_currency(cell, true);
+    const std::string_view marks = in_front ? "-+(" : "-)%";
+    if (marks.find(in_front ? cell.front() : cell.back()) != std::string_view::npos) {
+      in_front ? cell.remove_prefix(1) : cell.remove_suffix(1);
+    } else {
+      take_currency(cell, in_front);
+    }
     cell = stripped(cell);
-    if (cell.size() == before) return false;
+    return cell.size() < before;
+  };
+  while (!cell.empty() && !is_digit(cell.front()) && cell.front() != '.' && cell.front() != ',') {
+    if (!take_affix(true)) return false;
   }
   while (!cell.empty() && !is_digit(cell.back())) {
-    const std::size_t before = cell.size();
-    if (cell.back() == '-' || cell.back() == ')' || cell.back() == '%') cell.remove_suffix(1);
-    else take_currency(cell, false);
-    cell = stripped(cell);
-    if (cell.size() == before) return false;
+    if (!take_affix(false)) return false;
   }
+  cell = without_exponent(cell);
   bool is_number = !cell.empty();
   if (is_number) add_digits(cell, is_number);
   return is_number;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/ascii.hpp"
+#include "core/decimal.hpp"
 #include "io/csv_dialect.hpp"
 #include "io/csv_times.hpp"
 #include "io/source.hpp"
@@ -93,7 +95,10 @@ constexpr std::pair<std::string_view, Set> kSetters[] = {
      }},
     {"thousands",
      [](CsvOptions& o, std::string_view v) {
-       if (v.size() > 3 && v != "none") refuse("thousands", v, "expected one character, such as . or ', or none");
+       const bool is_letter = v.size() == 1 && (is_digit(v[0]) || is_ascii_letter(v[0]) || v[0] == '-' || v[0] == '+');
+       if ((v.size() > 3 && v != "none") || is_letter) {
+         refuse("thousands", v, "expected one character, such as . or ', or none");
+       }
        o.thousands = v == "none" ? "" : std::string(v);
      }},
     {"null", [](CsvOptions& o, std::string_view v) { o.nulls = split_list(v); }},

@@ -190,7 +190,7 @@ CsvFault located(const CsvFile& file, const Fault& fault, bool one_column) {
   const std::int64_t row = quotes.rows(one_column) + 1;
   if (!fault.is_quote) return {row, fault.what};
   const std::int64_t line = lines_before(file, fault.place) + 1;
-  const bool elsewhere = line != line_of(file, row - 2, 0, one_column);  // in a row of several lines
+  const bool elsewhere = line != line_of(file, row - 1 - file.header_rows(), 0, one_column);  // in a row of several lines
   return {row, fmt::format("a quote opens{}, and {}", elsewhere ? fmt::format(" in line {}", line) : "", fault.what)};
 }
 
@@ -248,21 +248,19 @@ std::string tail_of(const CsvFile& file) {
 
 // Returns where the last `lines` lines begin, or `begin` if there are fewer.
 std::int64_t start_of_last_lines(const CsvFile& file, std::int64_t begin, std::int64_t lines) {
-  std::int64_t at = file.size;
-  std::int64_t found = -1;  // ends of lines; the last one ends the last line
-  while (at > begin) {
+  std::int64_t found = -1;  // ends of lines before the last line; -1: its own end has not been passed
+  for (std::int64_t at = file.size; at > begin && lines > 0;) {
     const std::int64_t from = std::max(begin, at - tuning::kText.block);
-    const std::string text = read_text(file, from, at);
-    for (std::size_t i = text.size(); i > 0; --i) {
-      const bool is_end = text[i - 1] == '\n' || (text[i - 1] == '\r' && !(i < text.size() && text[i] == '\n'));
-      if (found < 0) found = is_end ? 0 : 1;
-      else if (is_end) ++found;
-      if (is_end && found > lines) return from + static_cast<std::int64_t>(i);
-      if (found == lines && is_end && lines == 0) return file.size;
+    const std::string text = read_text(file, from, std::min(at + 1, file.size));
+    for (auto i = static_cast<std::size_t>(at - from); i > 0; --i) {
+      const bool within_end = text[i - 1] == '\r' && i < text.size() && text[i] == '\n';
+      const bool is_end = ends_line(text[i - 1]) && !within_end;
+      if (found < 0 || is_end) ++found;
+      if (is_end && found == lines) return from + static_cast<std::int64_t>(i);
     }
     at = from;
   }
-  return begin;
+  return lines == 0 ? file.size : begin;
 }
 
 }  // namespace
@@ -338,7 +336,7 @@ CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, b
 }
 
 std::int64_t line_of(const CsvFile& file, std::int64_t row, int column, bool one_column) {
-  const std::int64_t rows_before = row + 1;  // including the header row
+  const std::int64_t rows_before = std::max<std::int64_t>(row + file.header_rows(), 0);
   CsvQuotes quotes(file.delimiter, file.names);
   pass_blocks(file, quotes, rows_before, one_column);
   std::int64_t place = -1;  // of the cell
@@ -353,9 +351,10 @@ std::int64_t line_of(const CsvFile& file, std::int64_t row, int column, bool one
   return lines_before(file, place < 0 ? quotes.bytes() : place) + 1;
 }
 
-std::string other_length(std::int64_t line, std::int64_t cells, std::int64_t line_of_names, std::int64_t columns) {
-  return fmt::format("line {} has {} cell{}, and the header row in line {} has {}", line, cells, cells == 1 ? "" : "s",
-                     line_of_names, columns);
+std::string other_length(const CsvFile& file, std::int64_t line, std::int64_t cells, std::int64_t columns) {
+  const std::string with = fmt::format("line {} has {} cell{}", line, cells, cells == 1 ? "" : "s");
+  if (file.dialect.header.empty()) return fmt::format("{}, and the first row in line {} has {}", with, file.dialect.line, columns);
+  return fmt::format("{}, and the header row in line {} has {}", with, line_of(file, -1, 0, columns == 1), columns);
 }
 
 void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {

@@ -31,6 +31,9 @@ struct CsvFile {
   std::shared_ptr<const TextView> view = {};   ///< null: the bytes are those of the file
   std::shared_ptr<const RegularRows> rows = {};  ///< the view, if it rewrites rows
 
+  /// Returns the number of rows before the first row of values.
+  [[nodiscard]] std::int64_t header_rows() const { return dialect.header.empty() ? 0 : dialect.header.back(); }
+
   /// Reads bytes. Throws upsweep::Error: unreadable; malformed if the file does not have these bytes any more.
   void read(char* to, std::int64_t bytes, std::int64_t offset) const;
 };
@@ -78,7 +81,7 @@ CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, b
 std::int64_t line_of(const CsvFile& file, std::int64_t row, int column, bool one_column);
 
 /// Returns the message about a row whose number of cells differs from the header row: "line 3 has 2 cells, …".
-std::string other_length(std::int64_t line, std::int64_t cells, std::int64_t line_of_names, std::int64_t columns);
+std::string other_length(const CsvFile& file, std::int64_t line, std::int64_t cells, std::int64_t columns);
 
 /// Calls work(0) … work(count - 1) on at most `threads` threads, including the caller's; 0: one thread per core. If
 /// calls throw, it throws the exception of the call with the lowest number. Later calls may then be omitted.

@@ -8,6 +8,7 @@
 #include "core/ascii.hpp"
 #include "core/decimal.hpp"
 #include "io/csv_cells.hpp"
+#include "io/csv_numbers.hpp"
 #include "io/csv_quotes.hpp"
 #include "io/number_lines.hpp"
 
@@ -89,7 +90,11 @@ CellLook look_of(std::string_view cell) {
     case CellKind::text:
       break;
   }
-  if (is_number_in_text(cell)) return {Kind::number};
+  Moment moment;
+  if (parse_moment(cell, moment)) {
+    return {Kind::figure, !moment.has_date ? "time" : moment.has_time ? "timestamp" : "date"};
+  }
+  if (is_number_in_text(cell) || (has_digit && NumberEvidence().add(cell))) return {Kind::number};
   // T and Z occur in 2001-12-31T12:30:00Z.
   const bool has_letter =
       std::any_of(cell.begin(), cell.end(), [](char c) { return is_letter(c) && c != 'T' && c != 'Z'; });

@@ -16,11 +16,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/ascii.hpp"
 #include "core/decimal.hpp"
 #include "core/utf8.hpp"
 #include "io/csv_dialect.hpp"
 #include "io/csv_numbers.hpp"
 #include "io/csv_sample.hpp"
+#include "io/csv_times.hpp"
 #include "io/format.hpp"
 #include "io/number_lines.hpp"
 #include "io/source.hpp"
@@ -176,6 +178,7 @@ struct Candidate {
   bool has_blank_rows = false;
   bool has_comments = false;
   bool has_end_marks = false;
+  bool has_row_names = false;
   double clean = 0;              // the part of cells that contain no other delimiter
 
   [[nodiscard]] const Records& records() const { return sample.records; }
@@ -255,11 +258,23 @@ class Sniffer {
       all.back().quote = '\'';
     }
     for (std::size_t i = 0, usual = all.size(); i < usual; ++i) {
-      if (all[i].escape != 0) continue;
+      if (all[i].escape != 0 || are_doubled(all[i].quote)) continue;
       all.push_back(all[i]);
       all.back().rule = QuoteRule::bare;
     }
     return all;
+  }
+
+  // Whether quotes are doubled somewhere: three of them follow each other, or two are inside a word.
+  [[nodiscard]] bool are_doubled(char quote) const {
+    const std::string_view text = rest();
+    const std::string two(2, quote);
+    for (std::size_t at = text.find(two, 1); at != std::string_view::npos && at + 2 < text.size(); at = text.find(two, at + 1)) {
+      if (text[at + 2] == quote) return true;
+      const auto is_inside = [](char c) { return is_digit(c) || is_ascii_letter(c) || c == ' '; };
+      if (is_inside(text[at - 1]) && is_inside(text[at + 2])) return true;
+    }
+    return false;
   }
 
   std::vector<Candidate> all_candidates() {
@@ -271,15 +286,29 @@ class Sniffer {
         marks.delimiter = delimiter.text;
         Candidate candidate{&delimiter, marks, split_sample(rest(), marks, line_, whole_)};
         find_table(candidate);
+        if (marks.rule == QuoteRule::bare && has_lines_in_cells(candidate)) continue;
         all.push_back(std::move(candidate));
       }
     }
     return all;
   }
 
+  // Quotes that are not doubled can swallow rows, so cells of several lines are not accepted then.
+  static bool has_lines_in_cells(const Candidate& c) {
+    return std::any_of(c.records().begin(), c.records().end(),
+                       [](const CsvRecord& record) { return record.text.find_first_of("\r\n") != std::string_view::npos; });
+  }
+
   [[nodiscard]] bool is_comment(const CsvRecord& record) const {
     if (options_.comment) return !options_.comment->empty() && record.text.starts_with(*options_.comment);
     return record.text.starts_with('#');
+  }
+
+  // Whether a line of one cell is a comment and not a name such as #hits.
+  [[nodiscard]] bool is_sentence(const Candidate& c, const CsvRecord& record) const {
+    const auto next = static_cast<std::size_t>(record.row) + 1;
+    const bool several = next < c.records().size() && is_comment(c.records()[next]);
+    return is_comment(record) && (options_.comment || record.text.starts_with("# ") || several || record.row > 0);
   }
 
   // Finds the rows that have the most frequent number of cells, without the lines above and below.
@@ -297,19 +326,20 @@ class Sniffer {
               })->first;
     const auto fits = [&](const CsvRecord& record) { return record.cells.size() == c.width; };
     c.first = static_cast<std::size_t>(std::find_if(records.begin(), records.end(), [&](const CsvRecord& record) {
-                                         return fits(record) && !(is_comment(record) && c.width == 1);
+                                         return fits(record) && !(c.width == 1 && is_sentence(c, record));
                                        }) - records.begin());
     c.last = records.size();
     find_end_marks(c);
-    pass_padded_titles(c);
+    find_row_names(c);
     if (c.first > 0 && !may_be_titles(c)) c.first = 0;
+    pass_padded_titles(c);
     find_last(c);
     c.misfit = c.first;
     std::size_t dirty = 0;
     std::size_t filled = 0;
     for (std::size_t i = c.first; i < c.last; ++i) {
       const CsvRecord& record = records[i];
-      const bool is_short = c.has_end_marks && record.cells.size() + 1 == c.width;
+      const bool is_short = (c.has_end_marks || c.has_row_names) && record.cells.size() + 1 == c.width;
       if (!fits(record) && !(is_short && i == c.first)) {
         if (is_blank(record.text)) c.has_blank_rows = true;
         else if (is_comment(record)) c.has_comments = true;
@@ -334,6 +364,17 @@ class Sniffer {
       return record.cells.size() == c.width && record.cells.back().text.empty() && !record.cells.back().quoted;
     });
     if (c.has_end_marks) c.first = 0;
+  }
+
+  // R writes names of rows in a first column that has no name: all of the header row and of this column are in quotes.
+  static void find_row_names(Candidate& c) {
+    const Records& records = c.records();
+    if (c.first != 1 || records[0].cells.size() + 1 != c.width || records.size() < 2) return;
+    const auto is_quoted = [](const CsvCell& cell) { return cell.quoted; };
+    c.has_row_names = std::all_of(records[0].cells.begin(), records[0].cells.end(), is_quoted) &&
+                      std::all_of(records.begin() + 1, records.end(),
+                                  [&](const CsvRecord& record) { return record.cells.front().quoted; });
+    if (c.has_row_names) c.first = 0;
   }
 
   // Passes rows above the header row that have one filled cell, or none, as spreadsheets write titles.
@@ -371,7 +412,10 @@ class Sniffer {
     const bool are_shorter =
         std::all_of(begin, end, [&](const CsvRecord& record) { return record.cells.size() < c.width || count_filled(record) < 2; });
     const bool parted = records[c.first].empty_lines > records[c.first - 1].empty_lines;
-    return are_shorter && (parted || is_header(records, c.first));
+    const bool are_words = std::none_of(begin, end, [](const CsvRecord& record) {
+      return record.cells.size() == 1 && look_of(record.cells[0].text).is_typed();
+    });
+    return are_shorter && are_words && (parted || is_header(records, c.first));
   }
 
   // Leaves out the lines below the table: other numbers of cells, after an empty line or with a single filled cell.
@@ -383,11 +427,16 @@ class Sniffer {
     if (last == c.last || c.last - last > kMostTitles || last < c.first + 2) return;
     const bool parted = records[last].empty_lines > records[last - 1].empty_lines;
     const bool ends = !text_.head.empty() && ends_line(text_.head.back());
+    const auto begin = records.begin() + static_cast<std::ptrdiff_t>(last);
+    const auto end = records.begin() + static_cast<std::ptrdiff_t>(c.last);
     const auto is_note = [&](const CsvRecord& record) {
-      return count_filled(record) < 2 && record.cells.size() < c.width && look_of(record.cells[0].text).kind == Kind::text;
+      return count_filled(record) < 2 && look_of(record.cells[0].text).kind == Kind::text;
     };
-    const bool are_notes =
-        std::all_of(records.begin() + static_cast<std::ptrdiff_t>(last), records.begin() + static_cast<std::ptrdiff_t>(c.last), is_note);
+    const auto is_narrow = [&](const CsvRecord& record) {
+      return record.cells.size() < c.width && record.text.find('"') == std::string_view::npos;
+    };
+    if (!std::all_of(begin, end, is_narrow)) return;
+    const bool are_notes = std::all_of(begin, end, is_note);
     const bool is_unlike = look_of_column(records, c.first + 1, 0).kind != Kind::text || ends;
     if (parted || (are_notes && is_unlike)) c.last = last;
   }
@@ -396,6 +445,12 @@ class Sniffer {
   static bool separates(const Candidate& c) {
     if (!c.delimiter->is_common) return true;
     if (c.last < c.first + 2) return false;
+    bool are_moments = true;  // times have colons, and timestamps have blanks
+    for (std::size_t i = c.first + 1; i < c.last && are_moments; ++i) {
+      Moment moment;
+      are_moments = parse_moment(trimmed(c.records()[i].text), moment);
+    }
+    if (are_moments) return false;
     for (std::size_t i = c.first + 1; i < c.last; ++i) {
       for (const CsvCell& cell : c.records()[i].cells) {
         if (!cell.quoted && look_of(cell.text).kind == Kind::text) return false;
@@ -434,16 +489,24 @@ class Sniffer {
     const Candidate& usual = usual_of(candidates);
     if (options_.ragged != Ragged::refuse) return widest(candidates);
     for (const Candidate& c : candidates) {
-      if (c.fits() && c.width == 1 && !is_worse_quoting(candidates, c) && !has_more_cells(candidates, c)) {
+      const bool is_usual = !options_.delimiter.empty() || separator_ != '\0' || c.delimiter->text == ",";
+      if (is_usual && c.fits() && c.width == 1 && !is_worse_quoting(candidates, c) && !has_more_cells(candidates, c)) {
         if (options_.delimiter.empty()) require_no_rare_delimiter(c);
         return c;
       }
     }
-    refuse_misfit(widest(candidates).width > 1 ? widest(candidates) : usual);
+    const Candidate& likely = widest(candidates).width > 1 ? widest(candidates) : usual;
+    // The reader of rows reports a quote that is out of order, with its row.
+    if (likely.sample.quote_fault && likely.marks.are_plain() && likely.misfit == likely.last) return likely;
+    refuse_misfit(likely);
   }
 
   // Whether a more usual way to quote fits as well, or apostrophes quote cells.
   static bool is_worse_quoting(const std::vector<Candidate>& candidates, const Candidate& c) {
+    const auto quotes_more = [&](const Candidate& other) {
+      return other.delimiter == c.delimiter && other.marks.quote == '\'' && other.fits() && other.width == c.width;
+    };
+    if (c.marks.quote != '\'' && has_apostrophes(c) && std::any_of(candidates.begin(), candidates.end(), quotes_more)) return true;
     for (const Candidate& other : candidates) {
       if (&other == &c) return false;  // the others are less usual
       if (other.delimiter != c.delimiter || !other.fits() || other.width != c.width) continue;
@@ -457,7 +520,7 @@ class Sniffer {
   void require_single(const std::vector<Candidate>& candidates, const Candidate& best) const {
     for (const Candidate& c : candidates) {
       if (c.delimiter == best.delimiter || !c.fits() || c.width < 2 || !separates(c)) continue;
-      if (c.delimiter->text.front() == best.delimiter->text.front() || std::abs(c.clean - best.clean) > kTie) continue;
+      if (c.delimiter->text.front() == best.delimiter->text.front() || best.clean - c.clean > kDoubt) continue;
       if (best.delimiter->is_common != c.delimiter->is_common) continue;
       refuse(fmt::format("{} and {} split its rows equally well; choose with --delimiter '{}' or --delimiter '{}'",
                          best.delimiter->called, c.delimiter->called, printable(best.delimiter->text, 20), printable(c.delimiter->text, 20)));
@@ -467,7 +530,12 @@ class Sniffer {
   // Whether most rows have several cells with another delimiter, so that this single column is improbable.
   static bool has_more_cells(const std::vector<Candidate>& candidates, const Candidate& c) {
     return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
-      if (other.delimiter->is_common || other.width < 2 || other.records().size() < 2) return false;
+      if (other.delimiter->is_common || !other.marks.are_plain()) return false;
+      if (other.sample.quote_fault) {
+        const std::string_view front = other.records().empty() ? std::string_view() : other.records().front().text;
+        return front.empty() || other.records().front().cells.size() > 1;
+      }
+      if (other.width < 2 || other.records().size() < 2) return false;
       const auto has_several = [](const CsvRecord& record) { return record.cells.size() > 1; };
       const auto several = std::count_if(other.records().begin() + 1, other.records().end(), has_several);
       const bool is_named = has_several(other.records().front()) && !c.records().front().cells.front().quoted;
@@ -501,19 +569,15 @@ class Sniffer {
   [[noreturn]] void refuse_misfit(const Candidate& c) const {
     const Records& records = c.records();
     const std::string with = c.marks.delimiter == "," ? "" : fmt::format(", if {} separate columns", c.delimiter->called);
-    if (c.misfit >= records.size() || (c.sample.quote_fault && c.misfit == c.last)) {
-      const std::int64_t line = records.empty() ? line_ : records.back().line + 1;
-      throw RowError(Code::malformed,
-                     fmt::format("{}: line {} has a quote out of order: text follows a closing quote, or no quote closes a "
-                                 "cell; correct the row, or read it with --ragged fill or --ragged skip, or name other "
-                                 "quotes with --quote",
-                                 text_.path, line),
-                     {text_.path, std::ssize(records) - 1, line});
-    }
-    const CsvRecord& record = records[c.misfit];
+    if (records.empty()) refuse("has no rows; a CSV file begins with a header row");
     const CsvRecord& first = records[c.first];
-    const std::int64_t row = record.row - static_cast<std::int64_t>(c.first) - 1;
-    if (c.misfit == c.first) {
+    const auto fits = [&](const CsvRecord& each) { return each.cells.size() == c.width; };
+    const auto fitting = std::count_if(records.begin(), records.end(), fits);
+    const bool is_first = c.misfit == c.first && fitting > 2 && 2 * fitting > std::ssize(records);
+    const std::size_t place = is_first ? c.first : first_of_other_length(records, c.first);
+    const CsvRecord& record = records[std::min(place, records.size() - 1)];
+    const std::int64_t row = record.row - static_cast<std::int64_t>(c.first) - 1 + (c.width == 1 ? record.empty_lines : 0);
+    if (is_first) {
       refuse(fmt::format("line {} has {}, and most rows have {}{}; if it is a title, skip it with --skip, otherwise correct "
                          "the row",
                          record.line, count_cells(record), c.width, with),
@@ -524,6 +588,14 @@ class Sniffer {
            record, row);
   }
 
+  // Returns the first record after `first` whose number of cells differs from that record's.
+  static std::size_t first_of_other_length(const Records& records, std::size_t first) {
+    const auto begin = records.begin() + static_cast<std::ptrdiff_t>(first);
+    return static_cast<std::size_t>(
+        std::find_if(begin, records.end(), [&](const CsvRecord& record) { return record.cells.size() != begin->cells.size(); }) -
+        records.begin());
+  }
+
   // Returns the probable reason for a row's number of cells, and the remedy.
   static std::string why_ragged(const Candidate& c, const CsvRecord& record) {
     const auto any = [&](auto is_it) {
@@ -531,11 +603,14 @@ class Sniffer {
                          [&](const CsvCell& cell) { return !cell.quoted && is_it(cell.text); });
     };
     if (record.text.starts_with('#')) return "if it is a comment, add --comment '#'";
+    if (any([](std::string_view cell) { return cell.starts_with(' ') && trimmed(cell).starts_with('"'); })) {
+      return "a blank precedes a quote, so the quote is part of the cell: remove such blanks";
+    }
     if (any([](std::string_view cell) { return cell.find('"') != std::string_view::npos; })) {
       return "a quote inside a cell does not quote: write the whole cell in quotes, and double the quotes within it";
     }
     if (any([](std::string_view cell) { return cell.ends_with('\\'); })) return "if a backslash precedes such characters, add --escape '\\'";
-    if (record.cells.size() > c.width && record.cells.back().text.empty()) {
+    if (record.cells.size() > 1 && record.cells.back().text.empty()) {
       return fmt::format("it ends with a delimiter: remove that, or read it with --ragged fill");
     }
     return "correct the row, or read it with --ragged fill or --ragged skip";
@@ -579,11 +654,16 @@ class Sniffer {
     rows.has_end_marks = c.has_end_marks;
     rows.ragged = options_.ragged;
     rows.columns = width_;
+    dialect.has_row_names = c.has_row_names;
     dialect.begin = static_cast<std::int64_t>(begin_ + (table_.empty() ? 0 : table_.front().begin));
     dialect.line = table_.empty() ? line_ : table_.front().line;
     dialect.end = text_.size;
     set_end(c, dialect);
-    dialect.header = options_.header ? *options_.header : header_of_table();
+    if (!options_.quote) {
+      require_no_inner_quotes();
+      require_no_blank_before_quote();
+    }
+    dialect.header = options_.header ? *options_.header : header_of_table(c.sample.quote_fault);
     set_values(dialect);
     return dialect;
   }
@@ -612,9 +692,50 @@ class Sniffer {
   [[nodiscard]] const CsvRecord& first() const { return table_.front(); }
   [[nodiscard]] std::size_t width() const { return width_; }
 
+  // Refuses a quote that opens inside a cell and closes at the end of a later one: it may quote the delimiter.
+  void require_no_inner_quotes() const {
+    const auto is_odd = [](std::string_view text) { return std::count(text.begin(), text.end(), '"') % 2 == 1; };
+    for (const CsvRecord& record : records()) {
+      for (std::size_t i = 0; i + 1 < record.cells.size(); ++i) {
+        const std::string_view cell = record.cells[i].text;
+        if (record.cells[i].quoted || !is_odd(cell) || !opens_quote(cell)) continue;
+        const auto closes = [&](const CsvCell& other) { return !other.quoted && is_odd(other.text); };
+        const auto other = std::find_if(record.cells.begin() + static_cast<std::ptrdiff_t>(i) + 1, record.cells.end(), closes);
+        if (other == record.cells.end() || !other->text.ends_with('"')) continue;
+        refuse(fmt::format("line {}: a quote inside the unquoted cell {} does not quote the delimiter after it; write the "
+                           "whole cell in quotes, and double the quotes within it, or read it with --quote none",
+                           record.line, quoted(cell)),
+               record, record.row - table_.front().row - 1);
+      }
+    }
+  }
+
+  // Refuses a blank before a quote: the quote would be a part of the cell.
+  void require_no_blank_before_quote() const {
+    for (const CsvRecord& record : records()) {
+      for (const CsvCell& cell : record.cells) {
+        const std::string_view inner = trimmed(cell.text);
+        if (cell.quoted || inner.size() < 2 || inner.size() == cell.text.size()) continue;
+        if (!inner.starts_with('"') || !inner.ends_with('"')) continue;
+        refuse(fmt::format("line {}: a blank precedes the quote of {}, so the quote is part of the cell; remove such blanks, "
+                           "or read it with --quote none",
+                           record.line, quoted(cell.text)),
+               record, record.row - table_.front().row - 1);
+      }
+    }
+  }
+
+  // Whether a quote is inside the text, without a blank after it (unlike 9" x 4").
+  static bool opens_quote(std::string_view text) {
+    for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+      if (text[i] == '"' && text[i + 1] != ' ' && text[i + 1] != '"' && text[i - 1] != '"') return true;
+    }
+    return false;
+  }
+
   // Returns the rows that contain names.
-  [[nodiscard]] std::vector<std::int64_t> header_of_table() const {
-    if (table_.empty()) return {};
+  [[nodiscard]] std::vector<std::int64_t> header_of_table(bool has_fault) const {
+    if (table_.empty()) return has_fault ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{};
     if (!has_header()) return {};
     std::vector<std::int64_t> rows{1};
     constexpr std::size_t kMostHeaders = 3;  // besides the first
@@ -743,6 +864,7 @@ class Sniffer {
   }
 
   static constexpr double kTie = 0.02;
+  static constexpr double kDoubt = 0.3;  // not measured
 
   const CsvSniffed& text_;
   const CsvOptions& options_;

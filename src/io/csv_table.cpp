@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <numeric>
 #include <utility>
 
@@ -37,6 +38,7 @@ std::string_view describe(const Cell& cell) {
   switch (cell.kind) {
     case CellKind::integer:
     case CellKind::decimal:
+    case CellKind::percent:
     case CellKind::real:
       return "is a number";
     case CellKind::date:
@@ -59,8 +61,8 @@ constexpr std::size_t kShownCell = 60;  // bytes, in messages
 
 class CsvTable final : public ArrowTable {
  public:
-  CsvTable(const std::string& path, const CsvOptions& options, const ChooseColumn& choose, int threads)
-      : ArrowTable(path) {
+  CsvTable(const FilePath& opened, const CsvOptions& options, const ChooseColumn& choose, int threads)
+      : ArrowTable(opened) {
     if (!open(options, choose, threads)) {
       // Somewhere after the rows that were sniffed there is text that is not UTF-8.
       CsvOptions decoded = options;
@@ -72,7 +74,7 @@ class CsvTable final : public ArrowTable {
  private:
   // Returns false if the file is not UTF-8, and nothing says that it is.
   bool open(const CsvOptions& options, const ChooseColumn& choose, int threads) {
-    const auto file = open_csv(path_, open_again(path_, state_), options);
+    const auto file = open_csv(path_, open_again(file_, state_), options);
     const CsvNames names = read_names(*file);
     format_ = {file, static_cast<int>(names.names.size())};
     check_first_block(names.end);
@@ -100,6 +102,7 @@ class CsvTable final : public ArrowTable {
 
  public:
   [[nodiscard]] std::vector<std::string> remarks() const override { return remarks_; }
+  [[nodiscard]] Format format() const override { return Format::csv; }
 
   [[nodiscard]] RecordBatches batches(int row_group, const std::vector<int>& columns) const override {
     const std::vector<int> wanted = Selection(columns).columns;
@@ -131,7 +134,7 @@ class CsvTable final : public ArrowTable {
  private:
   // Opens the file again and checks that its state is the same as before.
   [[nodiscard]] CsvFormat opened() const {
-    return {with_descriptor(*format_.file, open_again(path_, state_)), format_.columns};
+    return {with_descriptor(*format_.file, open_again(file_, state_)), format_.columns};
   }
 
   [[nodiscard]] CsvPlace here() const { return {*format_.file, path_, 0, format_.has_one_column()}; }
@@ -140,10 +143,12 @@ class CsvTable final : public ArrowTable {
                                   const arrow::FieldVector& fields) {
     CsvPlace place{*format.file, path, 0, format.has_one_column()};
     const int column = column_of(status);
-    if (column < 0) throw_csv(place, status, Code::malformed, "correct the row");
+    if (column < 0) throw_csv(place, status, Code::malformed, kRowAdvice);
     place.name = full_name(path, fields[static_cast<std::size_t>(column)]->name());
     place.column = column;
-    throw_csv(place, status, Code::malformed, "do not change the file while it is read");
+    const bool is_required = status.message().find("that --types") != std::string::npos;
+    throw_csv(place, status, Code::malformed,
+              is_required ? "correct the cell, or read the column as another type" : "do not change the file while it is read");
   }
 
   // Faults of the first rows are reported before unsupported types of columns.
@@ -155,7 +160,7 @@ class CsvTable final : public ArrowTable {
   }
 
   void refuse_rows(const arrow::Status& status) const {
-    if (!status.ok()) throw_csv(here(), status, Code::malformed, "correct the row");
+    if (!status.ok()) throw_csv(here(), status, Code::malformed, kRowAdvice);
   }
 
   // Returns the first failure of the rows from `begin` on, if any.
@@ -168,10 +173,12 @@ class CsvTable final : public ArrowTable {
   }
 
   // Returns the type that options require for a column; nothing if its cells decide.
-  [[nodiscard]] std::shared_ptr<arrow::DataType> required_type(const CsvOptions& options, int column) const {
+  std::shared_ptr<arrow::DataType> required_type(const CsvOptions& options, int column) {
     std::shared_ptr<arrow::DataType> type;
     for (const auto& [name, wanted] : options.types) {
-      if (name.empty() || name == columns_[static_cast<std::size_t>(column)]->name()) type = arrow_type_of(csv_type_named(wanted));
+      if (!name.empty() && name != columns_[static_cast<std::size_t>(column)]->name()) continue;
+      type = arrow_type_of(csv_type_named(wanted));
+      forms_[static_cast<std::size_t>(column)].required = required_.emplace_back("--types " + wanted);
     }
     return type;
   }
@@ -188,16 +195,15 @@ class CsvTable final : public ArrowTable {
 
   void set_types(const CsvOptions& options, const std::vector<int>& all_wanted, bool numbers, int threads) {
     const CsvValues& values = format_.file->dialect.values;
-    forms_.assign(columns_.size(), CellForm{&values, false, kYearMonthDay, "--types"});
+    forms_.assign(columns_.size(), CellForm{&values, true, kYearMonthDay, {}});
     require_columns(options);
     std::vector<int> wanted;
     for (const int column : all_wanted) {
       auto& field = columns_[static_cast<std::size_t>(column)];
-      if (const auto type = required_type(options, column)) {
-        field = field->WithType(type);
-      } else {
-        wanted.push_back(column);
-      }
+      const auto type = required_type(options, column);
+      if (type) field = field->WithType(type);
+      // Whether the day or the month of dates is first depends on all cells.
+      if (!type || type->id() == arrow::Type::DATE32 || type->id() == arrow::Type::TIMESTAMP) wanted.push_back(column);
     }
     const auto [shapes, has_fault] = find_shapes(format_.file, row_groups_, wanted, format_.columns, values, threads);
     // If a row has a wrong number of cells, its cells belong to other columns. An error about their types would be
@@ -205,10 +211,18 @@ class CsvTable final : public ArrowTable {
     if (has_fault) refuse_rows(first_failure(row_groups_.front().begin));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       auto& column = columns_[static_cast<std::size_t>(wanted[i])];
+      auto& form = forms_[static_cast<std::size_t>(wanted[i])];
+      const std::string_view required = form.required;
+      form = shapes[i].form(values);
+      form.required = required;
+      const std::string_view doubt = shapes[i].doubt();
+      if (!required.empty() && !doubt.empty()) {
+        throw Error(Code::malformed, fmt::format("{}: {}", full_name(path_, column->name()), doubt));
+      }
+      if (!required.empty()) continue;
       column = column->WithType(numbers ? type_of_numbers(shapes[i], wanted[i])
                                         : shapes[i].type(arrow::Decimal128Type::kMaxPrecision));
-      forms_[static_cast<std::size_t>(wanted[i])] = shapes[i].form(values);
-      if (const std::string_view doubt = shapes[i].doubt(); !doubt.empty()) {
+      if (!doubt.empty()) {
         remarks_.push_back(fmt::format("{}: column '{}' is read as text: its {}", path_, printable(column->name()), doubt));
       }
     }
@@ -217,7 +231,8 @@ class CsvTable final : public ArrowTable {
     // A column with only words such as NA is text. If another file has numbers there, they are NULL, as in a single
     // file.
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      fields_[static_cast<std::size_t>(wanted[i])].is_all_null = shapes[i].has_no_value();
+      const auto column = static_cast<std::size_t>(wanted[i]);
+      fields_[column].is_all_null = forms_[column].required.empty() && shapes[i].has_no_value();
     }
   }
 
@@ -289,15 +304,16 @@ class CsvTable final : public ArrowTable {
   CsvFormat format_;
   arrow::FieldVector columns_;           // with the types to read
   std::vector<CellForm> forms_;          // of the columns
+  std::deque<std::string> required_;     // texts of their options
   std::vector<CsvRowGroup> row_groups_;  // of the file, in order
   std::vector<std::string> remarks_;
 };
 
 }  // namespace
 
-std::unique_ptr<Table> open_csv_table(const std::string& path, const CsvOptions& options,
-                                      const ChooseColumn& choose, int threads) {
-  return std::make_unique<CsvTable>(path, options, choose, threads);
+std::unique_ptr<Table> open_csv_table(const FilePath& file, const CsvOptions& options, const ChooseColumn& choose,
+                                      int threads) {
+  return std::make_unique<CsvTable>(file, options, choose, threads);
 }
 
 }  // namespace upsweep::io

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <limits>
 
 #include "io/csv_block.hpp"
 #include "io/table.hpp"
@@ -115,6 +116,7 @@ void ColumnShape::add(const Cell& cell) {
   const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size());
   const std::size_t whole = digits.size() - zeros;
   add_marks(cell);
+  if (cell.kind == CellKind::percent) return add_number(cell.kind, whole, cell.number.decimals.size());
   if (cell.kind == CellKind::decimal) return add_decimal(whole, cell.number.decimals.size());
   if (cell.kind != CellKind::integer) return add_kind(cell.kind);
   add_integer(whole, cell.number.negative);
@@ -129,10 +131,9 @@ void ColumnShape::add_marks(const Cell& cell) {
   switch (cell.kind) {
     case CellKind::integer:
     case CellKind::decimal:
+    case CellKind::percent:
       marked_ = marked_ || !cell.is_plain;
       doubtful_ = doubtful_ || cell.marks.doubtful;
-      percent_ = percent_ || cell.marks.percent;
-      other_ = other_ || !cell.marks.percent;
       return add_currency(cell.marks.currency);
     case CellKind::date:
     case CellKind::timestamp:
@@ -145,7 +146,7 @@ void ColumnShape::add_marks(const Cell& cell) {
       digits_ = std::max(digits_, cell.moment.digits);
       return;
     default:
-      other_ = other_ || cell.kind == CellKind::real;
+      return;
   }
 }
 
@@ -157,7 +158,11 @@ void ColumnShape::add_currency(std::uint8_t currency) {
 bool ColumnShape::has_conflict() const {
   const bool no_order = orders_ == 0;
   const bool is_mixed = has(CellKind::timestamp) && zoned_ && unzoned_;
-  return no_order || is_mixed || currency_ == kSeveral || (percent_ && other_) || (far_ && digits_ > 6);
+  const bool others = has(CellKind::integer) || has(CellKind::decimal) || has(CellKind::real);
+  // As float64, such an integer would have another value.
+  const bool is_changed = has(CellKind::real) && has(CellKind::integer) && whole_ > std::numeric_limits<double>::digits10;
+  return no_order || is_mixed || is_changed || currency_ == kSeveral || (has(CellKind::percent) && others) ||
+         (far_ && digits_ > 6);
 }
 
 std::string_view ColumnShape::doubt() const {
@@ -175,8 +180,6 @@ void ColumnShape::add(const ColumnShape& other) {
   past_uint64_ = past_uint64_ || other.past_uint64_;
   marked_ = marked_ || other.marked_;
   doubtful_ = doubtful_ || other.doubtful_;
-  percent_ = percent_ || other.percent_;
-  other_ = other_ || other.other_;
   add_currency(other.currency_);
   orders_ &= other.orders_;
   zoned_ = zoned_ || other.zoned_;
@@ -186,7 +189,8 @@ void ColumnShape::add(const ColumnShape& other) {
 }
 
 std::string_view ColumnShape::content() const {
-  const bool numbers = has(CellKind::integer) || has(CellKind::decimal) || has(CellKind::real);
+  const bool numbers =
+      has(CellKind::integer) || has(CellKind::decimal) || has(CellKind::percent) || has(CellKind::real);
   const bool days = has(CellKind::date) || has(CellKind::timestamp);
   const auto one_if = [](bool condition) { return condition ? 1 : 0; };
   const int kinds = one_if(numbers) + one_if(days) + one_if(has(CellKind::time)) + one_if(has(CellKind::boolean));
@@ -211,8 +215,9 @@ std::shared_ptr<arrow::DataType> ColumnShape::type(int most_digits) const {
   if (has(CellKind::date)) return arrow::date32();
   if (has(CellKind::boolean)) return arrow::boolean();
   const std::size_t digits = whole_ + decimals_;
-  const bool is_decimal = has(CellKind::decimal) && digits <= static_cast<std::size_t>(most_digits);
-  if (has(CellKind::real) || (has(CellKind::decimal) && !is_decimal)) return arrow::float64();
+  const bool has_decimals = has(CellKind::decimal) || has(CellKind::percent);
+  const bool is_decimal = has_decimals && digits <= static_cast<std::size_t>(most_digits);
+  if (has(CellKind::real) || (has_decimals && !is_decimal)) return arrow::float64();
   const int scale = static_cast<int>(decimals_);
   constexpr int kMost = arrow::Decimal128Type::kMaxPrecision;
   if (is_decimal) {

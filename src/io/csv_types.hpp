@@ -55,7 +55,7 @@ class ColumnShape {
 
   /// Whether all cells are integers that fit neither int64 nor uint64 as a whole.
   [[nodiscard]] bool is_past_64_bits() const {
-    return content() == "numbers" && !has(CellKind::decimal) && !has(CellKind::real) && past_int64_ &&
+    return content() == "numbers" && !has(CellKind::decimal) && !has(CellKind::percent) && !has(CellKind::real) && past_int64_ &&
            (past_uint64_ || negative_);
   }
 
@@ -93,8 +93,6 @@ class ColumnShape {
   bool past_uint64_ = false;
   bool marked_ = false;    // some number is not written as in C++
   bool doubtful_ = false;  // some number may have thousands or decimals
-  bool percent_ = false;
-  bool other_ = false;             // some number without a percent sign
   std::uint8_t currency_ = 0;      // kSeveral: there are several
   std::uint8_t orders_ = kAnyOrder;  // in which all dates exist
   bool zoned_ = false;             // some timestamp has an offset from UTC; or not:

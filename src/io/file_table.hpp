@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/format.hpp"
 #include "io/posix.hpp"
 #include "upsweep/detail/row_place.hpp"
 #include "upsweep/table.hpp"
@@ -27,6 +28,12 @@ class FileTable : public Table, public RowPlaces {
   [[nodiscard]] ColumnRange range(int /*row_group*/, int /*column*/) const override { return {}; }
   /// Returns the number of rows that were counted before they are read; -1: they were not counted.
   [[nodiscard]] std::int64_t counted_rows() const { return starts_.empty() ? -1 : starts_.back(); }
+  [[nodiscard]] virtual Format format() const = 0;
+  [[nodiscard]] const FilePath& file() const { return file_; }
+  /// Returns how many rows are NULL in a column; -1: only reading it shows that.
+  [[nodiscard]] virtual std::int64_t nulls(int /*column*/) const { return -1; }
+  /// Returns the bytes of a column in the file; -1: unknown.
+  [[nodiscard]] virtual std::int64_t bytes(int /*column*/) const { return -1; }
   /// Returns the line in which a cell begins, as an editor counts it; -1: the file has no lines.
   [[nodiscard]] virtual std::int64_t line(std::int64_t /*row*/, int /*column*/) const { return -1; }
   [[nodiscard]] std::string place(std::int64_t row, int column) const final {
@@ -36,8 +43,8 @@ class FileTable : public Table, public RowPlaces {
   [[nodiscard]] RowPlace place_of_row(std::int64_t row) const final { return {path_, row, line(row, 0)}; }
 
  protected:
-  FileTable(std::string path, const FileState& state) : path_(std::move(path)), state_(state) {}
-  explicit FileTable(const std::string& path) : FileTable(path, file_state(path)) {}
+  FileTable(FilePath file, const FileState& state) : file_(std::move(file)), path_(file_.name), state_(state) {}
+  explicit FileTable(const FilePath& file) : FileTable(file, file_state(file)) {}
 
   [[nodiscard]] std::int64_t start(int row_group) const {
     return starts_.empty() ? 0 : starts_[static_cast<std::size_t>(row_group)];
@@ -45,8 +52,9 @@ class FileTable : public Table, public RowPlaces {
 
   [[nodiscard]] bool knows_rows() const { return !starts_.empty() && !read_to_count_; }
 
-  std::string path_;
-  FileState state_;  // of the file when the table was opened
+  FilePath file_;
+  std::string path_;  // in messages
+  FileState state_;   // of the file when the table was opened
   std::vector<Field> fields_;
   std::vector<std::int64_t> starts_;  // the first row of each row group, and the end
   bool read_to_count_ = false;        // starts_ and the rows are verified only by reading

@@ -14,11 +14,12 @@ enum class Format : std::uint8_t {
   ipc_file,
   ipc_stream,
   csv,
-  // Not supported; messages name them.
-  zip,
+  // Decompressed before they are read.
   gzip,
   zstd,
   bzip2,
+  // Not supported; messages name them.
+  zip,
   xz,
   lz4,
   workbook,
@@ -26,6 +27,7 @@ enum class Format : std::uint8_t {
 };
 
 constexpr bool is_read(Format format) { return format <= Format::csv; }
+constexpr bool is_decompressed(Format format) { return format > Format::csv && format <= Format::bzip2; }
 
 inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
 inline constexpr std::int64_t kSniffBytes = 6;  ///< the length of the longest magic number
@@ -68,8 +70,10 @@ constexpr std::string_view decompressor(Format format) {
 constexpr std::size_t size_of_mark(std::string_view text) { return text.starts_with("\xef\xbb\xbf") ? 3 : 0; }
 
 constexpr std::string_view describe(Format format) {
-  constexpr std::string_view kNames[] = {".npy", "Parquet",   "Arrow IPC", "Arrow IPC", "CSV", "a .zip or .npz archive",
-                                         "gzip", "Zstandard", "bzip2",     "xz",        "LZ4", "an Excel workbook",
+  constexpr std::string_view kNames[] = {".npy",      "Parquet", "Arrow IPC",
+                                         "Arrow IPC", "CSV",     "gzip",
+                                         "Zstandard", "bzip2",   "a .zip or .npz archive",
+                                         "xz",        "LZ4",     "an Excel workbook",
                                          "?"};
   return kNames[static_cast<int>(format)];
 }

@@ -21,8 +21,8 @@ namespace {
 using IpcFile = arrow::ipc::RecordBatchFileReader;
 using IpcStream = arrow::ipc::RecordBatchStreamReader;
 
-std::shared_ptr<arrow::io::MemoryMappedFile> map_file(const std::string& path) {
-  return checked(path, [&] { return arrow::io::MemoryMappedFile::Open(path, arrow::io::FileMode::READ); });
+std::shared_ptr<arrow::io::MemoryMappedFile> map_file(const FilePath& file) {
+  return checked(file.name, [&] { return arrow::io::MemoryMappedFile::Open(file.path, arrow::io::FileMode::READ); });
 }
 
 // Returns options that read only those fields; all fields if the list is empty.
@@ -63,8 +63,8 @@ int narrowest(const arrow::Schema& schema) {
 
 class IpcFileTable final : public ArrowTable {
  public:
-  explicit IpcFileTable(const std::string& path) : ArrowTable(path) {
-    const auto file = map_file(path_);
+  explicit IpcFileTable(const FilePath& opened) : ArrowTable(opened) {
+    const auto file = map_file(file_);
     const auto reader = checked(path_, [&] { return IpcFile::Open(file, ipc_options({})); });
     schema_ = reader->schema();
     declare(schema_->fields());
@@ -76,12 +76,14 @@ class IpcFileTable final : public ArrowTable {
     }
   }
 
+  [[nodiscard]] Format format() const override { return Format::ipc_file; }
+
   [[nodiscard]] RecordBatches batches(int row_group, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    return {[path = path_, options = options(selection.columns), mapped = mapped_, selection, row_group,
+    return {[opened = file_, options = options(selection.columns), mapped = mapped_, selection, row_group,
              file = std::shared_ptr<arrow::io::MemoryMappedFile>()]() mutable -> NextBatch {
       if (file) return nullptr;
-      file = map_file(path);
+      file = map_file(opened);
       ARROW_ASSIGN_OR_RAISE(const auto reader, IpcFile::Open(file, options));
       ARROW_ASSIGN_OR_RAISE(auto batch, reader->ReadRecordBatch(row_group));
       return mapped ? batch->SelectColumns(selection.columns) : NextBatch(std::move(batch));
@@ -116,20 +118,22 @@ class IpcFileTable final : public ArrowTable {
 
 class IpcStreamTable final : public ArrowTable {
  public:
-  explicit IpcStreamTable(const std::string& path) : ArrowTable(path) {
-    const auto file = map_file(path_);
+  explicit IpcStreamTable(const FilePath& opened) : ArrowTable(opened) {
+    const auto file = map_file(file_);
     schema_ = checked(path_, [&] { return IpcStream::Open(file, ipc_options({})); })->schema();
     declare(schema_->fields());
   }
 
+  [[nodiscard]] Format format() const override { return Format::ipc_stream; }
+
   [[nodiscard]] RecordBatches batches(int /*row_group*/, const std::vector<int>& columns) const override {
     const Selection selection(columns);
     const bool any = columns.empty() && schema_->num_fields() > 0;
-    return {[path = path_, wanted = any ? std::vector<int>{narrowest(*schema_)} : selection.columns,
+    return {[opened = file_, wanted = any ? std::vector<int>{narrowest(*schema_)} : selection.columns,
              file = std::shared_ptr<arrow::io::MemoryMappedFile>(),
              reader = std::shared_ptr<IpcStream>()]() mutable -> NextBatch {
       if (!reader) {
-        file = map_file(path);
+        file = map_file(opened);
         ARROW_ASSIGN_OR_RAISE(reader, IpcStream::Open(file, ipc_options(wanted)));
       }
       ARROW_ASSIGN_OR_RAISE(auto batch, reader->Next());
@@ -144,8 +148,8 @@ class IpcStreamTable final : public ArrowTable {
 
 }  // namespace
 
-std::unique_ptr<Table> open_ipc_file_table(const std::string& path) { return std::make_unique<IpcFileTable>(path); }
+std::unique_ptr<Table> open_ipc_file_table(const FilePath& file) { return std::make_unique<IpcFileTable>(file); }
 
-std::unique_ptr<Table> open_ipc_stream_table(const std::string& path) { return std::make_unique<IpcStreamTable>(path); }
+std::unique_ptr<Table> open_ipc_stream_table(const FilePath& file) { return std::make_unique<IpcStreamTable>(file); }
 
 }  // namespace upsweep::io

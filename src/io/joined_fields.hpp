@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/partitions.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
@@ -56,7 +57,14 @@ std::vector<Field> take_fields(std::string_view& bytes);
 struct JoinedFile {
   std::string path;
   std::shared_ptr<const Table> table;
-  std::vector<int> places = {};  ///< the joined column of each of its columns, from JoinedFields::add()
+  std::vector<int> places = {};                 ///< the joined column of each of its columns, from JoinedFields::add()
+  std::vector<PartitionValue> partitions = {};  ///< of the last joined columns, which are columns by folders
+};
+
+/// Files, and their joined columns.
+struct JoinedFiles {
+  std::vector<JoinedFile> files;
+  std::vector<Field> fields;
 };
 
 /// Returns the rows of some of the files, or of none, in the columns of all: JoinedFields::fields(). Processes that

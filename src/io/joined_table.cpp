@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -17,6 +19,7 @@
 #include "io/first_fault.hpp"
 #include "io/joined_fields.hpp"
 #include "io/posix.hpp"
+#include "io/source.hpp"
 #include "io/table.hpp"
 #include "io/vocabulary.hpp"
 #include "upsweep/detail/row_place.hpp"
@@ -104,17 +107,19 @@ class Widening {
 // files
 
 // The source of a column of the table in one file.
-struct Source {
-  int column = -1;          // -1: none, or only NULLs
-  bool is_widened = false;  // it has another type
+struct ColumnSource {
+  int column = -1;                           // -1: none, or only NULLs
+  bool is_widened = false;                   // it has another type
+  const PartitionValue* constant = nullptr;  // of all rows: the value in the name of a folder
 };
 
 struct File {
   std::string path;
   std::shared_ptr<const Table> table;
   int first_row_group = 0;
-  std::int64_t first_row = 0;        // of the file in the table
-  std::vector<Source> sources = {};  // by column of the table
+  std::int64_t first_row = 0;                   // of the file in the table
+  std::vector<ColumnSource> sources = {};       // by column of the table
+  std::vector<PartitionValue> partitions = {};  // of the last columns
 };
 
 // The rows of a row group, in the columns of the table.
@@ -124,7 +129,7 @@ class JoinedRows final : public BatchReader {
       : file_(file) {
     std::vector<int> read;
     for (const int column : columns) {
-      const Source& source = file.sources[static_cast<std::size_t>(column)];
+      const ColumnSource& source = file.sources[static_cast<std::size_t>(column)];
       outputs_.push_back({fields[static_cast<std::size_t>(column)], source});
       if (source.column >= 0) read.push_back(source.column);
     }
@@ -144,7 +149,8 @@ class JoinedRows final : public BatchReader {
     FirstFault faults;
     for (const Output& output : outputs_) {
       if (output.source.column < 0) {
-        batch.columns.push_back(nulls(output.field, own.rows, *memory));
+        batch.columns.push_back(output.source.constant != nullptr ? constants(output, own.rows, *memory)
+                                                                  : nulls(output.field, own.rows, *memory));
         continue;
       }
       ColumnData data = std::move(*given++);
@@ -163,7 +169,7 @@ class JoinedRows final : public BatchReader {
  private:
   struct Output {
     Field field;
-    Source source;
+    ColumnSource source;
   };
 
   template <class T>
@@ -186,6 +192,21 @@ class JoinedRows final : public BatchReader {
     }
     data.values = zeros(rows * width_of(field.storage));
     if (field.kind == ValueKind::text) data.dictionary = no_texts;
+    return data;
+  }
+
+  static ColumnData constants(const Output& output, std::int64_t rows, Memory& memory) {
+    const PartitionValue& value = *output.source.constant;
+    const auto n = static_cast<std::size_t>(rows);
+    ColumnData data;
+    if (output.field.kind == ValueKind::text) {
+      data.values = keep(std::make_shared<std::int32_t[]>(n), memory);
+      data.dictionary = std::make_shared<const Dictionary>(1, value.text);
+    } else {
+      auto* const numbers = keep(std::make_shared_for_overwrite<std::int64_t[]>(n), memory);
+      std::fill_n(numbers, n, value.number);
+      data.values = numbers;
+    }
     return data;
   }
 
@@ -240,15 +261,36 @@ class JoinedTable final : public Table, public RowPlaces {
   [[nodiscard]] std::string place(std::int64_t row, int /*column*/) const override { return place_of_row(row).text(); }
   [[nodiscard]] ColumnRange range(int row_group, int column) const override {
     const File& file = file_of(row_group);
-    const Source& source = file.sources[static_cast<std::size_t>(column)];
+    const ColumnSource& source = file.sources[static_cast<std::size_t>(column)];
+    if (source.constant != nullptr && fields_[static_cast<std::size_t>(column)].kind == ValueKind::integer) {
+      const auto number = static_cast<double>(source.constant->number);
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      return {.least = std::nextafter(number, -kInfinity),
+              .greatest = std::nextafter(number, kInfinity),
+              .has_nulls = false};
+    }
+    if (source.constant != nullptr) return {.has_nulls = false};
     if (source.column < 0) return {.has_values = false};
     return file.table->range(row_group - file.first_row_group, source.column);
   }
   [[nodiscard]] std::vector<ColumnRange> batch_ranges(int row_group, int column) const override {
     const File& file = file_of(row_group);
-    const Source& source = file.sources[static_cast<std::size_t>(column)];
+    const ColumnSource& source = file.sources[static_cast<std::size_t>(column)];
     if (source.column < 0) return {};
     return file.table->batch_ranges(row_group - file.first_row_group, source.column);
+  }
+  [[nodiscard]] std::vector<std::string> remarks() const override {
+    constexpr std::size_t kMost = 10;  // more lines would hide the answer
+    std::vector<std::string> all;
+    for (const File& file : files_) {
+      for (std::string& line : file.table->remarks()) all.push_back(std::move(line));
+    }
+    if (all.size() > kMost) {
+      const std::size_t others = all.size() - kMost;
+      all.resize(kMost);
+      all.push_back("and " + std::to_string(others) + " more such lines");
+    }
+    return all;
   }
   [[nodiscard]] bool skips_cheaply() const override {
     return std::all_of(files_.begin(), files_.end(), [](const File& file) { return file.table->skips_cheaply(); });
@@ -274,6 +316,8 @@ class JoinedTable final : public Table, public RowPlaces {
     const std::int64_t counted = of_file != nullptr ? of_file->counted_rows() : rows;
     files_.push_back({std::move(file.path), std::move(file.table), row_groups_, next_row_});
     set_sources(files_.back(), file.places);
+    files_.back().partitions = std::move(file.partitions);
+    set_constants(files_.back());
     row_groups_ += row_groups;
     next_row_ += counted >= 0 ? counted : kMostRows;
     rows_ = rows_ < 0 || rows < 0 ? -1 : rows_ + rows;
@@ -291,6 +335,13 @@ class JoinedTable final : public Table, public RowPlaces {
       // Words such as NA are values of a column of text.
       if (own[i].is_untyped || (own[i].is_all_null && !is_same)) continue;
       file.sources[static_cast<std::size_t>(places[i])] = {static_cast<int>(i), !is_same};
+    }
+  }
+
+  void set_constants(File& file) const {
+    const std::size_t first = fields_.size() - file.partitions.size();
+    for (std::size_t i = 0; i < file.partitions.size(); ++i) {
+      if (!file.partitions[i].is_null) file.sources[first + i].constant = &file.partitions[i];
     }
   }
 
@@ -321,25 +372,43 @@ std::unique_ptr<Table> join(std::vector<JoinedFile> files, std::vector<Field> fi
   return std::make_unique<JoinedTable>(std::move(files), std::move(fields));
 }
 
+JoinedFiles open_files(const std::vector<std::string>& paths, const CsvOptions& csv, const ChooseColumn& choose, int threads,
+                       const std::string& spool_folder) {
+  JoinedFiles joined;
+  JoinedFields fields;
+  std::vector<std::string> patterned;  // the files that match a pattern; an empty name for any other file
+  for (const std::string& path : paths) {
+    for (const std::string& file : matching_files(path)) {
+      const std::string name = file == "-" ? std::string(kStandardInput) : file;
+      joined.files.push_back({name, open_table(file, csv, choose, threads, spool_folder)});
+      joined.files.back().places = fields.add(name, joined.files.back().table->fields());
+      patterned.push_back(file == path ? "" : file);
+    }
+  }
+  if (joined.files.empty()) throw Error(Code::invalid_argument, "no file is given: at least one is needed");
+  joined.fields = fields.fields();
+  for (Partition& partition : partitions_of(patterned, fields.fields())) {
+    joined.fields.push_back(std::move(partition.field));
+    for (std::size_t i = 0; i < joined.files.size(); ++i) {
+      joined.files[i].partitions.push_back(std::move(partition.values[i]));
+    }
+  }
+  return joined;
+}
+
 std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv, int threads) {
   return open_tables(paths, csv, {}, threads);
 }
 
 std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv, const ChooseColumn& choose,
-                                   int threads) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    for (std::string& file : matching_files(path)) files.push_back(std::move(file));
+                                   int threads, const std::string& spool_folder) {
+  if (paths.size() == 1) {
+    const std::vector<std::string> files = matching_files(paths[0]);
+    const bool has_folders = files[0] != paths[0] && !folders_with_values(files[0]).empty();
+    if (files.size() == 1 && !has_folders) return open_table(files[0], csv, choose, threads, spool_folder);
   }
-  if (files.empty()) throw Error(Code::invalid_argument, "no file is given: at least one is needed");
-  if (files.size() == 1) return open_table(files.front(), csv, choose, threads);
-  std::vector<JoinedFile> opened;
-  JoinedFields joined;
-  for (const std::string& file : files) {
-    opened.push_back({file, open_table(file, csv, choose, threads)});
-    opened.back().places = joined.add(file, opened.back().table->fields());
-  }
-  return join(std::move(opened), joined.fields());
+  JoinedFiles joined = open_files(paths, csv, choose, threads, spool_folder);
+  return join(std::move(joined.files), std::move(joined.fields));
 }
 
 }  // namespace upsweep::io

@@ -389,8 +389,11 @@ void require_one_dimension(const NpyLayout& layout, std::string_view name) {
   if (layout.shape.size() == 1) return;
   // Fortran order makes no difference in one dimension.
   const std::string_view order = layout.is_fortran && layout.shape.size() > 1 ? " in Fortran order" : "";
-  throw_refused(name, fmt::format("has {} dimensions{}, but upsweep reads one here; flatten it with a.reshape(-1)",
-                                  layout.shape.size(), order));
+  throw_refused(
+      name,
+      fmt::format("has {} dimensions{}, but upsweep reads one here; flatten it with a.reshape(-1), or pass --axis to "
+                  "reduce and scan",
+                  layout.shape.size(), order));
 }
 
 }  // namespace upsweep::io

@@ -29,8 +29,8 @@ constexpr std::int64_t kMostRowGroups = 1 << 20;    // a sparse file can have a 
 // consist of more files than a process may have open. A file that can be read only once stays open.
 struct NpyFile {
   // Takes the descriptor if the file can be read only once.
-  NpyFile(Opened& opened, std::string file_name)
-      : name(std::move(file_name)), regular(opened.regular), layout(read_npy_layout(opened.file, name)) {
+  explicit NpyFile(Opened& opened)
+      : path(opened.path), name(path.name), regular(opened.regular), layout(read_npy_layout(opened.file, name)) {
     if (!regular) {
       stream = std::move(opened.file);
       return;
@@ -54,7 +54,8 @@ struct NpyFile {
     }
   }
 
-  std::string name;
+  FilePath path;
+  std::string name;  // in messages
   bool regular;
   NpyLayout layout;
   FileState state;    // of a regular file
@@ -125,7 +126,7 @@ class NpyBatches final : public BatchReader {
         wide_(std::max<std::int64_t>(width_, width_of(file_->layout.elements.storage) / 8)),
         position_(first),
         end_(end) {
-    if (file_->regular) descriptor_ = open_again(file_->name, file_->state);
+    if (file_->regular) descriptor_ = open_again(file_->path, file_->state);
   }
 
   bool next(Batch& batch) override {
@@ -212,35 +213,40 @@ class NpyBatches final : public BatchReader {
 
 class NpyTable final : public FileTable {
  public:
-  explicit NpyTable(std::shared_ptr<const NpyFile> file) : FileTable(file->name, file->state), file_(std::move(file)) {
-    const NpyLayout& layout = file_->layout;
+  explicit NpyTable(std::shared_ptr<const NpyFile> file) : FileTable(file->path, file->state), npy_(std::move(file)) {
+    const NpyLayout& layout = npy_->layout;
     Field field;
-    field.name = std::filesystem::path(path_).stem().string();
+    field.name = path_ == kStandardInput ? "value" : std::filesystem::path(without_compression(path_)).stem().string();
     field.storage = layout.elements.storage;
     field.kind = layout.elements.kind;
     field.scale = layout.elements.scale;
     fields_.push_back(std::move(field));
     // A file that is not regular is read front to back.
-    const std::int64_t step = file_->regular ? std::max(kRowGroupRows, layout.count / kMostRowGroups) : layout.count;
+    const std::int64_t step = npy_->regular ? std::max(kRowGroupRows, layout.count / kMostRowGroups) : layout.count;
     starts_ = {0};
     do starts_.push_back(std::min(starts_.back() + step, layout.count));
     while (starts_.back() < layout.count);
   }
 
+  [[nodiscard]] Format format() const override { return Format::npy; }
+  [[nodiscard]] std::int64_t nulls(int /*column*/) const override { return 0; }
+  [[nodiscard]] std::int64_t bytes(int /*column*/) const override {
+    return npy_->layout.count * npy_->layout.elements.width;
+  }
   [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const override {
-    return std::make_unique<NpyBatches>(file_, columns.size(), start(row_group), start(row_group + 1));
+    return std::make_unique<NpyBatches>(npy_, columns.size(), start(row_group), start(row_group + 1));
   }
 
  private:
-  std::shared_ptr<const NpyFile> file_;
+  std::shared_ptr<const NpyFile> npy_;
 };
 
 }  // namespace
 
-TableColumn open_npy(Opened opened, const std::string& name) {
-  const auto file = std::make_shared<const NpyFile>(opened, name);
-  require_one_dimension(file->layout, name);
-  TableColumn column{std::make_unique<NpyTable>(file), 0, name};
+TableColumn open_npy(Opened opened) {
+  const auto file = std::make_shared<const NpyFile>(opened);
+  require_one_dimension(file->layout, file->name);
+  TableColumn column{std::make_unique<NpyTable>(file), 0, file->name};
   const auto mapped = std::make_shared<MappedNpy>(file, std::move(opened.file));
   if (mapped->is_there()) column.elements = [mapped](std::int64_t first) { return mapped->from(first); };
   return column;

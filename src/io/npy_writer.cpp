@@ -3,6 +3,7 @@
 #include "io/npy_writer.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -18,15 +19,21 @@ namespace {
 constexpr std::int64_t kHeader = 128;  // NumPy writes this for every count, so it can be patched in place
 constexpr std::int64_t kUnknown = -1;
 
-std::string header(const std::string& descr, std::int64_t count) {
-  const std::string dict = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", descr, count);
-  constexpr std::int64_t kPrefix = 10;  // magic number, version and length
-  constexpr std::int64_t kLength = kHeader - kPrefix;
-  return fmt::format("{}{}{}{}{}{:<{}}\n", kNpyMagic, '\x01', '\0', static_cast<char>(kLength), '\0', dict,
-                     kLength - 1);
-}
+std::string header(const std::string& descr, std::int64_t count) { return npy_header(descr, {count}, false); }
 
 }  // namespace
+
+std::string npy_header(const std::string& descr, const std::vector<std::int64_t>& shape, bool is_fortran) {
+  const std::string dict =
+      fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}{}), }}", descr, is_fortran ? "True" : "False",
+                  fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  constexpr std::int64_t kPrefix = 10;  // magic number, version and length
+  constexpr std::int64_t kAlignment = 64;
+  const std::int64_t least = kPrefix + std::ssize(dict) + 1;
+  const std::int64_t length = std::max(kHeader, (least + kAlignment - 1) / kAlignment * kAlignment) - kPrefix;
+  return fmt::format("{}{}{}{}{}{:<{}}\n", kNpyMagic, '\x01', '\0', static_cast<char>(length & 0xFF),
+                     static_cast<char>(length >> 8), dict, length - 1);
+}
 
 std::string npy_descr(Type type) {
   const char order = size_of(type) == 1 ? '|' : '<';

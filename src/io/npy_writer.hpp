@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "io/output_file.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep::io {
+
+/// Returns the header of a .npy file. That of one dimension has 128 bytes.
+std::string npy_header(const std::string& descr, const std::vector<std::int64_t>& shape, bool is_fortran);
 
 /// Returns NumPy's name of a type: "<f8".
 std::string npy_descr(Type type);

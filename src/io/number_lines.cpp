@@ -2,15 +2,10 @@
 // io/number_lines.cpp: reads positive numbers, from text and from columns, and converts them to one decimal scale.
 #include "io/number_lines.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -24,6 +19,7 @@
 #include "io/npy_table.hpp"
 #include "io/posix.hpp"
 #include "io/source.hpp"
+#include "io/spool.hpp"
 #include "io/table.hpp"
 #include "io/tuning.hpp"
 #include "upsweep/detail/unreachable.hpp"
@@ -282,36 +278,6 @@ void read_cells(TableColumn csv, Numbers& numbers) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------------------- opening
-
-// Reads the next byte of a pipe without consuming it.
-bool peek_pipe(int fd, char& next) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-  const Descriptor out(ends[0]);
-  const Descriptor in(ends[1]);
-  ssize_t got = 0;
-  do got = ::tee(fd, in.get(), 1, 0);
-  while (got < 0 && errno == EINTR);
-  return got == 1 && ::read(out.get(), &next, 1) == 1;
-}
-
-// Whether a file that can be read only once begins as .npy does. Returns false for a file whose next byte cannot be
-// read without consuming it, such as a terminal.
-bool begins_as_npy(int fd) {
-  struct stat status{};
-  char next = 0;
-  if (::fstat(fd, &status) != 0) return false;
-  if (S_ISREG(status.st_mode)) {
-    if (::pread(fd, &next, 1, ::lseek(fd, 0, SEEK_CUR)) != 1) return false;
-  } else if (S_ISFIFO(status.st_mode)) {
-    if (!peek_pipe(fd, next)) return false;
-  } else if (!S_ISSOCK(status.st_mode) || ::recv(fd, &next, 1, MSG_PEEK) != 1) {
-    return false;
-  }
-  return next == kNpyMagic[0];
-}
-
 }  // namespace
 
 NumberFault parse_decimal(std::string_view text, Decimal& number) {
@@ -387,17 +353,18 @@ void raise_scale(Numbers& numbers, int scale) {
 
 Numbers read_numbers(std::string_view source, const CsvOptions& csv) {
   Numbers numbers;
-  const Source found = source == "-" ? Source{std::string(kStandardInput), {}} : split_source(std::string(source));
-  numbers.name = found.path;
-  Opened opened = source == "-" ? open_standard_input() : open_file(found.path);
+  const Source found = split_source(std::string(source));
+  Opened opened = found.path == "-" ? open_standard_input() : open_file(found.path);
+  if (is_decompressed(opened.format)) opened = at_any_place(std::move(opened), {});
+  numbers.name = opened.path.name;
   const bool once = !opened.regular && !found.column;
-  if (once && begins_as_npy(opened.file.get())) {
-    ColumnReader reader(open_npy(std::move(opened), found.path));
+  if (once && begins_as_npy(opened.file)) {
+    ColumnReader reader(open_npy(std::move(opened)));
     read_column(reader, numbers);
   } else if (once || (opened.regular && opened.format == Format::unknown && !found.column)) {
     LineReader(opened.file.get(), numbers).read();
-  } else if (opened.format == Format::csv) {
-    read_cells(std::move(*open_csv_column(source, csv)), numbers);
+  } else if (auto cells = open_csv_column(source, csv)) {
+    read_cells(std::move(*cells), numbers);
   } else {
     read_column(*open_column(source, 0, Nulls::refused, csv), numbers);
   }

@@ -13,6 +13,7 @@
 #include "io/npy_table.hpp"
 #include "io/posix.hpp"
 #include "io/source.hpp"
+#include "io/spool.hpp"
 #include "io/table.hpp"
 #include "upsweep/error.hpp"
 
@@ -24,8 +25,9 @@ namespace {
     throw Error(Code::malformed, fmt::format("{}: is {}, which is not supported; {}", path, describe(format), advice));
   };
   if (const std::string_view command = decompressor(format); !command.empty()) {
-    throw Error(Code::malformed, fmt::format("{}: is compressed by {}; decompress it first, such as by {}", path,
-                                             describe(format), command));
+    throw Error(Code::malformed,
+                fmt::format("{}: is compressed by {}{}; decompress it first, such as by {}", path, describe(format),
+                            is_decompressed(format) ? " several times" : "", command));
   }
   if (format == Format::zip && ends_in(path, ".npz")) refuse("save each array separately with np.save");
   if (format == Format::zip) refuse("unpack it first, or, if it is a spreadsheet, save it as CSV");
@@ -35,14 +37,26 @@ namespace {
                                            path));
 }
 
-std::unique_ptr<Table> open_regular(Opened opened, const std::string& path, const CsvOptions& csv, const ChooseColumn& choose,
-                                    int threads) {
-  if (file_state(opened.file, path).size == 0) {
-    throw Error(Code::malformed, fmt::format("{}: is empty; it must contain at least a header", path));
+// Opens a file for reading at any place, without compression.
+Opened open_whole(const std::string& path, const std::string& folder) {
+  if (path == "-" || path == kStandardInputPath) return spooled_standard_input(folder);
+  Opened opened = open_file(path);
+  if (opened.regular || can_be_spooled(opened.file)) return at_any_place(std::move(opened), folder);
+  throw Error(Code::unreadable, fmt::format("{}: is a device, and tables are read only from files, pipes and standard "
+                                            "input; save it to a file",
+                                            path));
+}
+
+std::unique_ptr<Table> open_regular(Opened opened, const CsvOptions& csv, const ChooseColumn& choose, int threads) {
+  const std::string& name = opened.path.name;
+  if (file_state(opened.file, name).size == 0) {
+    throw Error(Code::malformed, fmt::format("{}: is empty; it must contain at least a header", name));
   }
-  if (!is_read(opened.format)) refuse_format(path, opened.format);
-  if (opened.format == Format::npy) return open_npy(std::move(opened), path).table;
-  return open_arrow_table(opened.format, path, csv, choose, threads);
+  // The name of a copy does not show its format.
+  if (opened.format == Format::unknown && opened.path.file) opened.format = Format::csv;
+  if (!is_read(opened.format)) refuse_format(name, opened.format);
+  if (opened.format == Format::npy) return open_npy(std::move(opened)).table;
+  return open_arrow_table(opened.format, opened.path, csv, choose, threads);
 }
 
 // Finds the requested column; if none is requested, the only column.
@@ -62,39 +76,49 @@ int find_column(const std::vector<Field>& fields, const Source& source) {
   return static_cast<int>(found - fields.begin());
 }
 
-TableColumn open_npy_column(Opened opened, const Source& source) {
-  if (source.column) {
+TableColumn open_npy_column(Opened opened, const std::optional<std::string>& column) {
+  if (column) {
     throw Error(Code::unknown_column,
-                fmt::format("{}: a .npy file has no columns; leave out ':{}'", source.path, printable(*source.column)));
+                fmt::format("{}: a .npy file has no columns; leave out ':{}'", opened.path.name, printable(*column)));
   }
-  return open_npy(std::move(opened), source.path);
+  return open_npy(std::move(opened));
 }
 
-TableColumn open_table_column(Opened opened, const Source& source, const CsvOptions& csv, int threads) {
-  if (!opened.regular || opened.format == Format::npy) return open_npy_column(std::move(opened), source);
+TableColumn open_table_column(Opened opened, const std::optional<std::string>& column, const CsvOptions& csv, int threads,
+                              const std::string& folder) {
+  // The elements of .npy are read from a pipe as they arrive.
+  const bool streams = !opened.regular && (!can_be_spooled(opened.file) || begins_as_npy(opened.file));
+  if (!streams && opened.path.path == "-") opened = spooled_standard_input(folder);
+  if (!streams) opened = at_any_place(std::move(opened), folder);
+  if (streams || opened.format == Format::npy) return open_npy_column(std::move(opened), column);
+  const std::string name = opened.path.name;
   TableColumn result{nullptr, -1, {}};
   const ChooseColumn choose = [&](const std::vector<Field>& fields) {
-    result.column = find_column(fields, source);
-    const std::string& name = fields[static_cast<std::size_t>(result.column)].name;
-    result.name = full_name(source.path, name);
+    result.column = find_column(fields, {name, column});
+    result.name = full_name(name, fields[static_cast<std::size_t>(result.column)].name);
     return result.column;
   };
-  result.table = open_regular(std::move(opened), source.path, csv, choose, threads);
+  result.table = open_regular(std::move(opened), csv, choose, threads);
   if (result.column < 0) choose(result.table->fields());
   return result;
 }
 
 /// Opens the column of a file, or of the files that match a pattern, which are read as one table.
 TableColumn open_files_column(const Source& source, const CsvOptions& csv, int threads) {
+  const std::string folder;  // of temporary files: the default
+  if (source.path == "-") {
+    return open_table_column(open_standard_input(), source.column, csv, threads, folder);
+  }
   const std::vector<std::string> files = matching_files(source.path);
-  if (files.size() == 1) {
-    return open_table_column(open_file(files.front()), {files.front(), source.column}, csv, threads);
+  const bool has_folders = files.front() != source.path && !folders_with_values(files.front()).empty();
+  if (files.size() == 1 && !has_folders) {
+    return open_table_column(open_file(files.front()), source.column, csv, threads, folder);
   }
   const ChooseColumn choose = [&](const std::vector<Field>& fields) {
     if (!source.column) return fields.size() == 1 ? 0 : -1;
     return column_like(*source.column, fields);
   };
-  std::unique_ptr<Table> table = open_tables(files, csv, choose, threads);
+  std::unique_ptr<Table> table = open_tables({source.path}, csv, choose, threads, folder);
   const int column = find_column(table->fields(), source);
   std::string name = full_name(source.path, table->fields()[static_cast<std::size_t>(column)].name);
   return {std::move(table), column, std::move(name), {}};
@@ -106,31 +130,18 @@ std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv
   return open_table(path, csv, {}, threads);
 }
 
-std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv, const ChooseColumn& choose, int threads) {
-  Opened opened = open_file(path);
-  if (!opened.regular) {
-    throw Error(Code::unreadable, fmt::format("{}: is not a regular file, and tables are read only from regular files; "
-                                              "save it to a file",
-                                              path));
-  }
-  return open_regular(std::move(opened), path, csv, choose, threads);
+std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv, const ChooseColumn& choose, int threads,
+                                  const std::string& spool_folder) {
+  return open_regular(open_whole(path, spool_folder), csv, choose, threads);
 }
 
 std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads, Nulls nulls, const CsvOptions& csv) {
-  if (source == "-") {
-    return std::make_unique<ColumnReader>(open_npy(open_standard_input(), std::string(kStandardInput)));
-  }
   const Source found = split_source(std::string(source));
-  return std::make_unique<ColumnReader>(open_files_column(found, csv, threads), Booleans::refused, nulls);
+  return std::make_unique<ColumnReader>(open_files_column(found, csv, threads), Booleans::bytes, nulls);
 }
 
 OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels most, const CsvOptions& csv) {
   OpenedColumn opened;
-  if (source == "-") {
-    TableColumn column = open_npy(open_standard_input(), std::string(kStandardInput));
-    opened.elements = std::make_unique<ColumnReader>(std::move(column), Booleans::bytes, Nulls::given);
-    return opened;
-  }
   const Source found = split_source(std::string(source));
   TableColumn column = open_files_column(found, csv, threads);
   opened.lists = open_lists(column, threads, most);
@@ -140,11 +151,13 @@ OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels
 
 std::optional<TableColumn> open_csv_column(std::string_view source, const CsvOptions& csv) {
   const Source found = split_source(std::string(source));
-  if (!is_regular(found.path)) return std::nullopt;  // a pipe's writer may be gone when it is opened again
-  Opened opened = open_file(found.path);
+  // Without a column, standard input and pipes are text. A pipe's writer may be gone when it is opened again.
+  if (found.path == "-" ? !found.column : !is_regular(found.path)) return std::nullopt;
+  Opened opened = open_whole(found.path, {});
+  if (opened.format == Format::unknown && found.column && opened.path.file) opened.format = Format::csv;
   if (opened.format != Format::csv) return std::nullopt;
   constexpr int kThreads = 1;  // for the pass when the file is opened, which is short compared with reading
-  return open_table_column(std::move(opened), found, as_written(csv), kThreads);
+  return open_table_column(std::move(opened), found.column, as_written(csv), kThreads, {});
 }
 
 }  // namespace upsweep::io

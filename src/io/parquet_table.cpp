@@ -23,8 +23,8 @@ namespace {
 
 class ParquetTable final : public ArrowTable {
  public:
-  explicit ParquetTable(const std::string& path) : ArrowTable(path) {
-    schema_ = std::make_shared<const ParquetSchema>(checked(path_, [&] { return read_parquet_schema(path_); }));
+  explicit ParquetTable(const FilePath& file) : ArrowTable(file) {
+    schema_ = std::make_shared<const ParquetSchema>(checked(path_, [&] { return read_parquet_schema(file_.path); }));
     arrow::FieldVector fields;
     for (const auto& column : schema_->fields) fields.push_back(column.field);
     declare(fields);
@@ -51,27 +51,56 @@ class ParquetTable final : public ArrowTable {
     const bool has_bounds = field.kind != ValueKind::text && field.kind != ValueKind::boolean;
     if (!field.unsupported.empty() || !has_bounds || rows(row_group) <= kBatchRows) return {};
     std::vector<ColumnRange> ranges;
-    require_unchanged(state_, file_state(path_), path_);  // opening a pipe that replaced the file would block
+    require_unchanged(state_, file_state(file_), path_);  // opening a pipe that replaced the file would block
     try {
       ranges = read_batch_ranges(row_group, leaf(column), field);
     } catch (const std::exception&) {  // an index that cannot be read is ignored
       return {};
     }
     // The page index was not read when the table was opened.
-    if (!ranges.empty()) require_unchanged(state_, file_state(path_), path_);
+    if (!ranges.empty()) require_unchanged(state_, file_state(file_), path_);
     return ranges;
   }
 
   [[nodiscard]] bool skips_cheaply() const override { return true; }
 
+  [[nodiscard]] Format format() const override { return Format::parquet; }
+
+  [[nodiscard]] std::int64_t nulls(int column) const override {
+    if (leaf(column) < 0) return -1;
+    std::int64_t sum = 0;
+    for (int row_group = 0; row_group < row_groups(); ++row_group) {
+      const auto chunk = metadata().RowGroup(row_group)->ColumnChunk(leaf(column));
+      const auto statistics = chunk->statistics();
+      if (!statistics || !statistics->HasNullCount()) return -1;
+      sum += statistics->null_count();
+    }
+    return sum;
+  }
+
+  [[nodiscard]] std::int64_t bytes(int column) const override {
+    std::int64_t sum = 0;
+    for (int row_group = 0; row_group < row_groups(); ++row_group) {
+      add_bytes(*metadata().RowGroup(row_group), schema_->fields[static_cast<std::size_t>(column)], sum);
+    }
+    return sum;
+  }
+
   [[nodiscard]] RecordBatches batches(int row_group, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    const auto rows = std::make_shared<OpenedLater>(OpenedLater{path_, schema_, row_group, selection.columns});
+    const auto rows = std::make_shared<OpenedLater>(OpenedLater{file_, schema_, row_group, selection.columns});
     return {.next = [rows] { return rows->next(); },
             .skip = [rows](std::int64_t n) -> arrow::Result<std::int64_t> { return rows->skip(n); }};
   }
 
  private:
+  // Adds the bytes of all leaves of a column.
+  static void add_bytes(const parquet::RowGroupMetaData& row_group, const parquet::arrow::SchemaField& field,
+                        std::int64_t& sum) {
+    if (field.column_index >= 0) sum += row_group.ColumnChunk(field.column_index)->total_compressed_size();
+    for (const auto& child : field.children) add_bytes(row_group, child, sum);
+  }
+
   // Whether statistics show that a column has no value.
   [[nodiscard]] bool is_null(int column) const {
     for (int row_group = 0; row_group < row_groups(); ++row_group) {
@@ -84,7 +113,7 @@ class ParquetTable final : public ArrowTable {
   struct OpenedLater {
     NextBatch next() {
       if (!rows) {
-        ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(path, *schema, row_group, columns));
+        ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(file.path, *schema, row_group, columns));
         ARROW_RETURN_NOT_OK(rows->skip(skipped).status());
       }
       return rows->next();
@@ -97,7 +126,7 @@ class ParquetTable final : public ArrowTable {
       return n;
     }
 
-    std::string path;
+    FilePath file;
     std::shared_ptr<const ParquetSchema> schema;
     int row_group;
     std::vector<int> columns;
@@ -110,7 +139,7 @@ class ParquetTable final : public ArrowTable {
     const auto values_at = chunk->GetColumnIndexLocation();
     const auto places_at = chunk->GetOffsetIndexLocation();
     if (!values_at || !places_at || chunk->crypto_metadata() != nullptr) return {};
-    const auto file = checked(path_, [&] { return arrow::io::ReadableFile::Open(path_); });
+    const auto file = checked(path_, [&] { return arrow::io::ReadableFile::Open(file_.path); });
     const auto values_bytes = read_index(*file, *values_at);
     const auto places_bytes = read_index(*file, *places_at);
     if (!values_bytes || !places_bytes) return {};
@@ -141,6 +170,6 @@ class ParquetTable final : public ArrowTable {
 
 }  // namespace
 
-std::unique_ptr<Table> open_parquet_table(const std::string& path) { return std::make_unique<ParquetTable>(path); }
+std::unique_ptr<Table> open_parquet_table(const FilePath& file) { return std::make_unique<ParquetTable>(file); }
 
 }  // namespace upsweep::io

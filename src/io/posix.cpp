@@ -72,9 +72,9 @@ void AlignedBuffer::reserve(std::int64_t n, std::int64_t size, std::string_view 
   reserve(bytes, name);
 }
 
-FileState file_state(const std::string& path) {
+FileState file_state(const FilePath& file) {
   struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) throw_read_error(path, errno);
+  if (::stat(file.path.c_str(), &status) != 0) throw_read_error(file.name, errno);
   return state_of(status);
 }
 
@@ -92,15 +92,15 @@ void throw_changed(std::string_view name) {
   throw Error(Code::malformed, fmt::format("{}: was changed or replaced while it was read; try again", name));
 }
 
-Descriptor open_again(const std::string& path, const FileState& before) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) {
+Descriptor open_again(const FilePath& file, const FileState& before) {
+  Descriptor opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!opened) {
     const int error = errno;
-    require_unchanged(before, file_state(path), path);
-    throw_read_error(path, error);
+    require_unchanged(before, file_state(file), file.name);
+    throw_read_error(file.name, error);
   }
-  require_unchanged(before, file_state(file, path), path);
-  return file;
+  require_unchanged(before, file_state(opened, file.name), file.name);
+  return opened;
 }
 
 std::string reason(int error) { return std::generic_category().message(error); }

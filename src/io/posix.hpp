@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +57,18 @@ class AlignedBuffer {
   std::int64_t capacity_ = 0;
 };
 
+/// A file that is opened each time it is read.
+struct FilePath {
+  // NOLINTNEXTLINE(google-explicit-constructor): the path of a file is also its name.
+  FilePath(std::string path_and_name) : name(std::move(path_and_name)), path(name) {}
+  FilePath(std::string called, std::string opened_by, std::shared_ptr<const Descriptor> kept)
+      : name(std::move(called)), path(std::move(opened_by)), file(std::move(kept)) {}
+
+  std::string name;                             ///< in messages
+  std::string path;                             ///< opens it
+  std::shared_ptr<const Descriptor> file = {};  ///< keeps a file without a name, such as a copy of standard input
+};
+
 /// Identifies the file of a path, and its state: it differs after a change.
 struct FileState {
   std::uint64_t device = 0;
@@ -68,7 +81,7 @@ struct FileState {
 };
 
 /// Throws upsweep::Error: not_found, unreadable.
-FileState file_state(const std::string& path);
+FileState file_state(const FilePath& file);
 
 FileState file_state(const Descriptor& file, std::string_view name);
 
@@ -78,7 +91,7 @@ void require_unchanged(const FileState& before, const FileState& now, std::strin
 
 /// Opens a file whose state was `before`. Throws as file_state() and require_unchanged() do, without waiting: a pipe
 /// that replaced the file does not block.
-Descriptor open_again(const std::string& path, const FileState& before);
+Descriptor open_again(const FilePath& file, const FileState& before);
 
 /// Returns the meaning of an errno value as text.
 std::string reason(int error);

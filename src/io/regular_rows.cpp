@@ -105,18 +105,19 @@ class RegularRows::Rewriter {
 
   std::optional<std::size_t> take_row(std::string_view text, bool whole, std::size_t line, std::string& out) {
     SplitRow row = split_row(text, form_.marks, cells_);
-    const bool is_cut = (row.end == RowEnd::text || row.end == RowEnd::open) && !whole;
+    const bool may_continue = row.size == text.size() && text.back() == '\r';  // with \n
+    const bool is_cut = (row.end == RowEnd::text || row.end == RowEnd::open || may_continue) && !whole;
     if (is_cut && text.size() < kLongestRow) return std::nullopt;
     drop_end_mark();
     const CsvMarks* marks = &form_.marks;
     bool is_fault = row.end == RowEnd::open || row.end == RowEnd::fault || row.size > kLongestRow;
     CsvMarks others = form_.marks;
     if (form_.ragged == Ragged::fill && (is_fault || cells_.size() != form_.columns) &&
-        text.substr(0, std::min(row.size, line)).find(form_.marks.quote) != std::string_view::npos) {
+        text.substr(0, line).find(form_.marks.quote) != std::string_view::npos) {
       // A quote is missing, or is one too many. The reading is taken that has the right number of cells.
       for (const QuoteRule rule : {QuoteRule::inner, QuoteRule::literal, QuoteRule::bare}) {
         others.rule = rule;
-        const SplitRow other = split_row(text.substr(0, std::max(line, is_fault ? line : row.size)), others, repaired_);
+        const SplitRow other = split_row(text.substr(0, is_fault ? line : std::max(line, row.size)), others, repaired_);
         if (other.end == RowEnd::open || other.end == RowEnd::fault) continue;
         if (repaired_.size() != form_.columns && !(is_fault && rule == QuoteRule::literal)) continue;
         std::swap(cells_, repaired_);

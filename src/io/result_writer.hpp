@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/result_writer.hpp: arrays of results written to .npy, Parquet or Arrow IPC files, by their names.
+// io/result_writer.hpp: arrays of results written to files: .npy, Parquet, Arrow IPC, CSV, JSON and lines of text.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "io/column_info.hpp"
+#include "io/result_format.hpp"
 #include "upsweep/lists.hpp"
 
 namespace upsweep::io {
 
 /// An array of results, or of the elements of lists.
 struct ResultColumn {
-  std::string name;  ///< in Parquet and Arrow
+  std::string name;  ///< in tables
   Type type = Type::int64;
   /// Decimals, timestamps and durations are int64; dates and times int32 or int64; booleans uint8.
   Meaning meaning = Meaning::number;
@@ -36,9 +37,9 @@ struct ResultArray {
   Mask valid_lists = {};  ///< the mask of its lists
 };
 
-/// Writes result files, each through an OutputFile. A single array of values is written to `path`. In Parquet and Arrow
-/// IPC, several columns, and lists, are columns of one table. As .npy each array is a file: PATH.offsets.npy,
-/// PATH.0.npy, PATH.1.npy …, where PATH is the path without .npy.
+/// Writes result files, each through an OutputFile. A single array of values is written to `path`. As .npy each of
+/// several arrays, or of lists, is a file: PATH.offsets.npy, PATH.0.npy, PATH.1.npy …, where PATH is the path without
+/// .npy. In all other formats they are columns of one table. Lists are then values: in CSV and text, "[1,2]".
 class ResultWriter {
  public:
   virtual ~ResultWriter() = default;
@@ -62,25 +63,24 @@ class ResultWriter {
   [[nodiscard]] virtual const std::vector<std::string>& files() const = 0;
 };
 
-/// `rows`: the number of values, or -1 if unknown. Throws upsweep::Error: unwritable, is_directory, not_found,
-/// disk_full; invalid_argument for several arrays to standard output; not_built for Parquet and Arrow without Arrow
-/// C++.
-std::unique_ptr<ResultWriter> open_results(const std::string& path, Shape shape, std::vector<ResultColumn> columns,
-                                           std::int64_t rows = -1);
+/// `rows`: the number of values, or -1 if unknown. `text` is upsweep::text. Throws upsweep::Error: unwritable,
+/// is_directory, not_found, disk_full; invalid_argument for several arrays as .npy to standard output; not_built for
+/// Parquet and Arrow without Arrow C++.
+std::unique_ptr<ResultWriter> open_results(const std::string& path, ResultFormat format, Shape shape,
+                                           std::vector<ResultColumn> columns, CellText text, std::int64_t rows = -1);
+
+/// Opens Parquet and Arrow IPC results. Its definition is in arrow_results.cpp, which needs Arrow C++.
+std::unique_ptr<ResultWriter> open_arrow_results(const std::string& path, ResultFormat format, Shape shape,
+                                                 std::vector<ResultColumn> columns);
 
 /// Returns the 'descr' of a column in the header of a .npy file: of its meaning if NumPy has it, otherwise of its type.
 std::string npy_descr(const ResultColumn& column);
 
-/// Throws invalid_argument unless the name shows the format of the results: .npy, .parquet or .arrow. Standard output,
-/// devices and pipes are written as .npy. Faults of a folder are reported by OutputFile.
-void require_result_name(const std::string& path);
+/// Throws overflow for a value of a column that does not fit its meaning: see ResultColumn::misfit_is_null. `row` is
+/// its number among all values.
+[[noreturn]] void throw_misfit(const ResultColumn& column, const std::string& file, std::int64_t row);
 
-/// Whether the name ends in a suffix of Parquet or Arrow IPC, in lower or upper case. In these formats lists are
-/// columns.
-[[nodiscard]] bool is_arrow_name(const std::string& path);
-
-/// Opens Parquet and Arrow IPC results. Its definition is in arrow_results.cpp, which needs Arrow C++.
-std::unique_ptr<ResultWriter> open_arrow_results(const std::string& path, Shape shape,
-                                                 std::vector<ResultColumn> columns);
+/// Returns `name`, or the first of name_2, name_3 … that none of the `taken` names equals, as tables require.
+[[nodiscard]] std::string distinct_name(const std::string& name, std::span<const std::string> taken);
 
 }  // namespace upsweep::io

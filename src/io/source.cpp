@@ -3,6 +3,7 @@
 #include "io/source.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,20 +33,52 @@ struct stat status_of(const Descriptor& file, std::string_view name) {
   return status;
 }
 
-Format format_of(int fd, const std::string& path) {
+Format format_of(int fd, const FilePath& path) {
   std::array<char, kSniffBytes> head{};
-  const std::int64_t got = read_fully_at(fd, head.data(), kSniffBytes, 0, path);
+  const std::int64_t got = read_fully_at(fd, head.data(), kSniffBytes, 0, path.name);
   const Format format = sniff({head.data(), static_cast<std::size_t>(got)});
   if (format != Format::unknown) return format;
-  if (ends_in(path, ".csv")) return Format::csv;
-  if (ends_in(path, ".npy")) return Format::npy;  // its reader reports the fault best
+  const std::string_view name = without_compression(path.name);
+  if (ends_in(name, ".csv")) return Format::csv;
+  if (ends_in(name, ".npy")) return Format::npy;  // its reader reports the fault best
   return Format::unknown;
+}
+
+// Reads the next byte of a pipe without consuming it.
+bool peek_pipe(int fd, char& next) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+  const Descriptor out(ends[0]);
+  const Descriptor in(ends[1]);
+  ssize_t got = 0;
+  do got = ::tee(fd, in.get(), 1, 0);
+  while (got < 0 && errno == EINTR);
+  return got == 1 && ::read(out.get(), &next, 1) == 1;
 }
 
 }  // namespace
 
+bool begins_as_npy(const Descriptor& file) {
+  struct stat status{};
+  char next = 0;
+  const int fd = file.get();
+  if (::fstat(fd, &status) != 0) return false;
+  if (S_ISREG(status.st_mode)) {
+    if (::pread(fd, &next, 1, ::lseek(fd, 0, SEEK_CUR)) != 1) return false;
+  } else if (S_ISFIFO(status.st_mode)) {
+    if (!peek_pipe(fd, next)) return false;
+  } else if (!S_ISSOCK(status.st_mode) || ::recv(fd, &next, 1, MSG_PEEK) != 1) {
+    return false;
+  }
+  return next == kNpyMagic[0];
+}
+
 Source split_source(const std::string& source) {
   if (source.empty()) throw Error(Code::not_found, "the name of a file is empty; name a file");
+  for (const std::string_view input : {std::string_view("-"), kStandardInputPath}) {
+    if (source == input) return {"-", std::nullopt};
+    if (source.starts_with(std::string(input) + ":")) return {"-", source.substr(input.size() + 1)};
+  }
   const int whole = look_for(source);
   if (whole == 0) return {source, std::nullopt};
   // Names of files and of columns may both contain colons.
@@ -73,15 +106,22 @@ std::string file_of(std::string_view source) {
   }
 }
 
+std::string_view without_compression(std::string_view path) {
+  for (const std::string_view ending : {".gz", ".zst", ".bz2"}) {
+    if (ends_in(path, ending)) return path.substr(0, path.size() - ending.size());
+  }
+  return path;
+}
+
 bool ends_in(std::string_view path, std::string_view suffix) {
   return path.size() >= suffix.size() && is_in_any_case(path.substr(path.size() - suffix.size()), suffix);
 }
 
-Opened open_file(const std::string& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!S_ISREG(status_of(file, path).st_mode)) return {std::move(file), false, Format::unknown};
+Opened open_file(FilePath path) {
+  Descriptor file(::open(path.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!S_ISREG(status_of(file, path.name).st_mode)) return {std::move(file), false, Format::unknown, std::move(path)};
   const Format format = format_of(file.get(), path);
-  return {std::move(file), true, format};
+  return {std::move(file), true, format, std::move(path)};
 }
 
 bool is_regular(const std::string& path) {
@@ -92,7 +132,7 @@ bool is_regular(const std::string& path) {
 Opened open_standard_input() {
   Descriptor file(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
   status_of(file, kStandardInput);
-  return {std::move(file), false, Format::unknown};
+  return {std::move(file), false, Format::unknown, FilePath(std::string(kStandardInput), "-", nullptr)};
 }
 
 }  // namespace upsweep::io

@@ -37,10 +37,17 @@ struct TableColumn {
 using ChooseColumn = std::function<int(const std::vector<Field>& fields)>;
 
 /// Opens tables as the functions of io.hpp do. In CSV files the chosen column must have numbers, dates or booleans.
-/// Otherwise it throws an error with the first cell that has not. The other columns have no type.
-std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv, const ChooseColumn& choose, int threads);
+/// Otherwise it throws an error with the first cell that has not. The other columns have no type. `spool_folder`: of
+/// temporary copies of standard input, pipes and compressed files; empty: the default folder of temporary files.
+std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv, const ChooseColumn& choose, int threads,
+                                  const std::string& spool_folder = {});
 std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv, const ChooseColumn& choose,
-                                   int threads);
+                                   int threads, const std::string& spool_folder = {});
+
+struct JoinedFiles;
+/// Opens each of the files that match the paths, which are then the files of one table. Throws as open_tables() does.
+JoinedFiles open_files(const std::vector<std::string>& paths, const CsvOptions& csv, const ChooseColumn& choose, int threads,
+                       const std::string& spool_folder);
 
 /// Returns the number of rows for a progress report, also if it is verified only by reading, as in CSV; -1: unknown.
 std::int64_t expected_rows(const Table& table);

@@ -17,6 +17,7 @@ struct TextTuning {
   std::int64_t numbers;      ///< bytes of a text of numbers that are read at a time
   std::int64_t chunk;        ///< elements of a column of numbers that are converted at a time
   std::int64_t decoded;      ///< bytes of UTF-16 that are decoded at a time
+  std::int64_t written;      ///< bytes of CSV and JSON that are written at a time
 };
 constexpr TextTuning kText{
     // Reading a row group takes about 10 ms. All threads therefore end within about 10 ms of each other.
@@ -30,7 +31,8 @@ constexpr TextTuning kText{
     // Not measured.
     .numbers = std::int64_t{1} << 20,
     .chunk = std::int64_t{1} << 16,
-    .decoded = std::int64_t{1} << 16};
+    .decoded = std::int64_t{1} << 16,
+    .written = std::int64_t{1} << 18};
 
 /// Rows and bytes of binary files.
 struct BinaryTuning {

@@ -137,8 +137,8 @@ class Upsweep:
         return only_object(self.ok(*args, "--json", **options))
 
     def npy(self, *args, **options):
-        """Returns the array that `-o -` writes."""
-        stream = io.BytesIO(self.ok(*args, "-o", "-", **options))
+        """Returns the array that `--format npy` writes."""
+        stream = io.BytesIO(self.ok(*args, "--format", "npy", **options))
         array = np.load(stream, allow_pickle=False)
         assert stream.read() == b""
         return array
@@ -179,7 +179,7 @@ class Upsweep:
         assert plain.stdout == b"", f"{args}: {plain}"
         check_message(plain.stderr)
 
-        if tuple(args[-2:]) == ("-o", "-"):
+        if tuple(args[-2:]) == ("--format", "npy"):  # it cannot be combined with --json
             error = None
         else:
             done = self.run(*args, "--json", **options)

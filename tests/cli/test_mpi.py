@@ -132,6 +132,16 @@ def test_a_query_is_of_all_files(upsweep, ranks):
 
 
 @with_mpi
+def test_a_query_of_rows_is_refused(upsweep, parts):
+    files, _ = parts
+    message = (
+        "rank 0: a query of rows has no carry that could be merged: it has neither aggregates nor GROUP BY; run it on the whole table in "
+        "one process, or on each part, and concatenate the rows"
+    )
+    fails(upsweep, 2, 2, message, "query", "SELECT x0 FROM t", "--mpi", *files)
+
+
+@with_mpi
 @pytest.mark.parametrize("ranks", [1, 2, 5])
 def test_columns_of_files_are_joined_by_name(upsweep, ranks):
     pa = pytest.importorskip("pyarrow")

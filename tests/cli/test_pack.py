@@ -131,7 +131,7 @@ def test_what_does_not_belong_together(upsweep, arrow):
     upsweep.fails("unequal_lengths", "pack", "t.parquet:x", "t.parquet:y", *to, index=0)
     upsweep.fails("null_value", "pack", "t.parquet:z", *to, index=1)
     upsweep.fails("invalid_argument", "pack", "t.parquet:x", "b.npy", "c.npy", *to)
-    upsweep.fails("invalid_argument", "pack", "a.npy", "b.npy", "c.npy", "-o", "-")
+    upsweep.fails("invalid_argument", "pack", "a.npy", "b.npy", "c.npy", "--format", "npy")
     upsweep.fails("invalid_argument", "pack", "-", "-", "c.npy", *to)
     upsweep.fails("invalid_argument", "pack", *to)
     upsweep.fails("not_found", "pack", "a.npy", "b.npy", "nope.npy", *to)

@@ -425,8 +425,38 @@ class Maker:
 Column = collections.namedtuple("Column", "sql how name")
 
 
+def make_rows_query(rng):
+    """Makes a query of rows; returns the same as make_query. Rows without ORDER BY are in the order of the file."""
+    make = Maker(rng)
+    columns = []
+    for i in range(rng.randint(1, 4)):
+        kind = rng.choice([*NUMBERS, *EXACT, "date", "text", "boolean"])
+        sql = make.condition(1) if kind == "boolean" else make.number(2, kind) if kind in EXACT else make.leaf(kind)
+        columns.append(Column(sql, "plain", f"a{i}"))
+    where = make.condition(rng.randint(0, 3)) if rng.random() < 0.7 else None
+    order = []
+    if rng.random() < 0.6:  # by all columns: rows that are equal in all of them are interchangeable
+        names = [column.name for column in columns]
+        order = [same("", name) for name in rng.sample(names, len(names))]
+        if rng.random() < 0.4:
+            order.insert(0, join("integer", "({} + 0)", make.number(1, "integer")))
+    ways = [rng.choice(["", " DESC"]) + rng.choice(["", " NULLS FIRST", " NULLS LAST"]) for _ in order]
+    tail = f" LIMIT {rng.choice([0, 1, 2, 5, 100, 4000])}" if rng.random() < 0.4 else ""
+    tail += f" OFFSET {rng.choice([0, 1, 3, 50])}" if rng.random() < 0.3 else ""
+    texts = []
+    for dialect in (1, 2, 3):
+        sql = f"SELECT {', '.join(f'{column.sql[dialect]} AS {column.name}' for column in columns)} FROM 't.parquet'"
+        sql += f" WHERE {where[dialect]}" if where else ""
+        if order:
+            sql += " ORDER BY " + ", ".join(f"{term[dialect]}{way}" for term, way in zip(order, ways, strict=True))
+        texts.append(sql + tail)
+    return columns, *texts, True
+
+
 def make_query(rng):
     """Returns (columns, ours, wide, narrow, ordered)."""
+    if rng.random() < 0.3:
+        return make_rows_query(rng)
     make = Maker(rng)
     keys = [make.key() for _ in range(rng.choice([0, 0, 1, 1, 1, 2, 3]))]
     columns = [Column(key, "plain", f"k{i}") for i, key in enumerate(keys)]

@@ -319,7 +319,7 @@ def test_null_names_its_first_row(upsweep, arrow):
         ("unknown_rung", ["--rung", "cpu.nope"]),
         ("unsupported", ["--rung", "cpu.chained"]),  # a rung of the scan ladder
         ("invalid_argument", ["--exclusive"]),
-        ("invalid_argument", ["-o", "out.npy"]),
+        ("invalid_argument", ["-o", "out.txt"]),
         ("invalid_argument", ["--op", "mean"]),
         ("invalid_argument", ["--dtype", "bool"]),
         ("invalid_argument", ["--threads", "-2"]),

@@ -168,7 +168,7 @@ def test_standard_input(upsweep):
     assert done.returncode == 0 and json.loads(done.stdout)["last"] == expected[-1]
     done = upsweep.shell('mkfifo f && { cat in.npy > f & } && "$U" scan f --json')
     assert done.returncode == 0 and json.loads(done.stdout)["last"] == expected[-1]
-    done = upsweep.shell('"$U" scan in.npy -o - | "$U" reduce - --op max')
+    done = upsweep.shell('"$U" scan in.npy --format npy | "$U" reduce - --op max')
     assert done.returncode == 0 and int(done.stdout) == expected[-1]
 
 

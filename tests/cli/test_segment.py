@@ -461,7 +461,7 @@ def test_lists_of_lists_are_reduced_to_lists(upsweep, arrow, file):
     upsweep.ok("segment", f"{file}:x", "--op", "count", "-o", "n.npy", "--quiet")
     assert upsweep.load("n.0.npy").tolist() == [one for row in counts for one in row or []]
     assert upsweep.load("n.offsets.npy").tolist() == [0, *np.cumsum([len(row or []) for row in rows]).tolist()]
-    upsweep.fails("invalid_argument", "segment", f"{file}:x", "-o", "-")
+    upsweep.fails("invalid_argument", "segment", f"{file}:x", "--format", "npy")
 
 
 def test_commands_on_numbers_name_those_on_lists(upsweep, arrow):
@@ -518,7 +518,7 @@ def test_offsets_where_they_belong(upsweep, arrow):
     upsweep.save("wide.npy", np.array([0, 1], dtype="int16"))
     upsweep.fails("unsupported_type", "segment", "--offsets", "wide.npy", "content.npy", "-o", "out.npy")
     upsweep.fails("invalid_argument", "segment", "--offsets", "-", "-", "-o", "out.npy")
-    upsweep.fails("invalid_argument", "segment", "--op", "sort", "t.parquet:x", "-o", "-")
+    upsweep.fails("invalid_argument", "segment", "--op", "sort", "t.parquet:x", "--format", "npy")
     with (upsweep.folder / "content.npy").open("rb") as file:
         assert upsweep.npy("segment", "--offsets", "offsets.npy", "-", stdin=file).tolist() == [1]
     assert upsweep.npy("segment", *args).tolist() == [1]

@@ -127,7 +127,7 @@ def test_what_does_not_belong_together(upsweep, arrow):
     upsweep.fails("invalid_argument", "select", "--mask", "t.parquet:keep", "content.npy", *to)
     upsweep.fails("invalid_argument", "select", "--mask", "t.parquet:keep", "t.parquet:x", "content.npy", *to)
     upsweep.fails("invalid_argument", "select", "--mask", "t.parquet:keep", "--offsets", "offsets.npy", "t.parquet:x", *to)
-    upsweep.fails("invalid_argument", "select", "--mask", "mask.npy", "content.npy", "content.npy", "-o", "-")
+    upsweep.fails("invalid_argument", "select", "--mask", "mask.npy", "content.npy", "content.npy", "--format", "npy")
     upsweep.table("lists.parquet", {"i": [[0, 1], [2]]})
     upsweep.fails("invalid_argument", "select", "--mask", "mask.npy", "--offsets", "lists.parquet:i", "content.npy", *to)
     upsweep.fails("invalid_argument", "select", "--mask", "-", "-", *to)

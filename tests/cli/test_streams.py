@@ -193,8 +193,8 @@ def test_float_bits(upsweep, dtype, rung):
     header += b" " * (1 - len(header) % 2)
     upsweep.write("odd.npy", whole[:8] + len(header).to_bytes(2, "little") + header + values.tobytes())
     assert (10 + len(header)) % 2 == 1
-    outputs.add(upsweep.ok("scan", "odd.npy", "--rung", rung, "-o", "-"))
-    outputs.add(upsweep.ok("scan", "-", "--rung", rung, "-o", "-", input=whole))
+    outputs.add(upsweep.ok("scan", "odd.npy", "--rung", rung, "--format", "npy"))
+    outputs.add(upsweep.ok("scan", "-", "--rung", rung, "--format", "npy", input=whole))
     assert len(outputs) == 1
     got = upsweep.load("out.npy").astype("float64")
     error = np.abs(got - np.cumsum(values.astype("longdouble")).astype("float64"))
@@ -206,10 +206,10 @@ def test_float_bits(upsweep, dtype, rung):
 def test_tables_give_the_bits_of_npy(upsweep, arrow):
     values = np.random.default_rng(10).standard_normal(CHUNK + 54_321)
     upsweep.save("in.npy", values)
-    expected = upsweep.ok("scan", "in.npy", "-o", "-")
+    expected = upsweep.ok("scan", "in.npy", "--format", "npy")
     for name, options in (("t.parquet", {"row_group_size": 70_001}), ("t.arrow", {"max_chunksize": 33_333})):
         upsweep.table(name, {"x": values}, **options)
-        assert upsweep.ok("scan", f"{name}:x", "-o", "-") == expected
+        assert upsweep.ok("scan", f"{name}:x", "--format", "npy") == expected
     assert upsweep.json("reduce", "t.parquet:x")["value"] == upsweep.json("reduce", "in.npy")["value"]
 
 
@@ -230,7 +230,7 @@ def test_a_full_device(upsweep, args):
         pytest.skip("there is no /dev/full")
     upsweep.fails("disk_full", *args, "-o", "/dev/full")
     upsweep.fails("disk_full", "scan", "-", "-o", "/dev/full", input=(upsweep.folder / "in.npy").read_bytes())
-    for more in ([], ["--json"], ["-o", "-"]):
+    for more in ([], ["--json"], ["--format", "npy"]):
         with open("/dev/full", "wb") as full:
             done = upsweep.run(*args, *more, stdout=full)
         assert done.returncode == 3, done
@@ -256,9 +256,9 @@ def test_a_table_of_unknown_length_to_a_full_device(upsweep, arrow):
     assert upsweep.npy("scan", "t.csv").shape == (100_000,)  # through a temporary file
     upsweep.fails("disk_full", "scan", "t.csv", "-o", "/dev/full")
     with open("/dev/full", "wb") as full:
-        assert upsweep.run("scan", "t.csv", "-o", "-", stdout=full).returncode == 3
+        assert upsweep.run("scan", "t.csv", "--format", "npy", stdout=full).returncode == 3
     missing = {**os.environ, "TMPDIR": str(upsweep.folder / "missing")}
-    done = upsweep.run("scan", "t.csv", "-o", "-", env=missing)
+    done = upsweep.run("scan", "t.csv", "--format", "npy", env=missing)
     assert done.returncode == 3 and done.stderr.count(b"\n") == 1
 
 
@@ -396,7 +396,7 @@ def test_a_killed_command_leaves_no_output(upsweep, big):
 
 def test_a_mapped_file_that_shrinks_is_an_error(upsweep, arrow):
     upsweep.table("t.arrow", {"x": np.arange(2 * CHUNK)})  # one batch, mapped, scanned in several chunks
-    scan = [conftest.COMMAND, "scan", "t.arrow:x", "-o", "-"]
+    scan = [conftest.COMMAND, "scan", "t.arrow:x", "--format", "npy"]
     process = subprocess.Popen(scan, cwd=upsweep.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.read(1)  # the first chunk was scanned, and waits for its reader
     os.truncate(upsweep.folder / "t.arrow", 4096)
@@ -447,21 +447,21 @@ def closed_pipe(upsweep, *args, **options):
 
 def test_head_ends_the_command_silently(upsweep):
     upsweep.save("big.npy", np.ones(3 * CHUNK, dtype="int32"))
-    done = upsweep.shell('"$U" scan big.npy -o - | head -c 100 > /dev/null; echo ${PIPESTATUS[0]}')
+    done = upsweep.shell('"$U" scan big.npy --format npy | head -c 100 > /dev/null; echo ${PIPESTATUS[0]}')
     assert (done.stdout, done.stderr) == (b"141\n", b"")
-    done = upsweep.shell('"$U" offsets big.npy big.npy -o - | head -c 100 > /dev/null; echo ${PIPESTATUS[0]}')
+    done = upsweep.shell('"$U" offsets big.npy big.npy --format npy | head -c 100 > /dev/null; echo ${PIPESTATUS[0]}')
     assert (done.stdout, done.stderr) == (b"141\n", b"")
 
 
 @pytest.mark.parametrize(
     "args",
     [
-        ["scan", "in.npy", "-o", "-"],
+        ["scan", "in.npy", "--format", "npy"],
         ["scan", "in.npy"],
         ["scan", "in.npy", "--json"],
         ["scan", "in.npy", "--json", "--rung", "nope"],  # the error object
         ["offsets", "in.npy", "in.npy", "--json"],
-        ["offsets", "in.npy", "in.npy", "-o", "-"],
+        ["offsets", "in.npy", "in.npy", "--format", "npy"],
         ["reduce", "in.npy"],
         ["reduce", "in.npy", "--json"],
         ["ladder"],
@@ -482,7 +482,7 @@ def test_nobody_reads(upsweep, args):
 
 def test_nobody_reads_a_table_of_unknown_length(upsweep, arrow):
     upsweep.write("t.csv", "x\n" + "1\n" * 100_000)
-    done = closed_pipe(upsweep, "scan", "t.csv", "-o", "-")
+    done = closed_pipe(upsweep, "scan", "t.csv", "--format", "npy")
     assert (done.returncode, done.stderr) == (141, b"")
 
 
@@ -578,7 +578,7 @@ def test_progress_is_for_terminals(upsweep, args):
     assert on_terminal(upsweep, *args, "--quiet") == b""
 
 
-@pytest.mark.parametrize("args", [["scan", "-"], ["scan", "-", "--json"], ["reduce", "-"], ["scan", "-", "-o", "-"]])
+@pytest.mark.parametrize("args", [["scan", "-"], ["scan", "-", "--json"], ["reduce", "-"], ["scan", "-", "--format", "npy"]])
 def test_no_progress_on_pipes(upsweep, args):
     process = slowly(pieces(), args, upsweep.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert process.stderr.read() == b""
@@ -598,10 +598,10 @@ def test_no_escape_codes_on_a_pipe(upsweep):
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 def test_an_output_that_is_standard_output_gets_no_summary(upsweep, name):
     upsweep.save("in.npy", [1, 2, 3], "int64")
-    done = upsweep.shell(f'"$U" scan in.npy -o {name}')
+    done = upsweep.shell(f'"$U" scan in.npy -o {name} --format npy')
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout == upsweep.shell('"$U" scan in.npy -o -').stdout
-    done = upsweep.shell(f'"$U" offsets in.npy in.npy -o {name} | wc -c')
+    assert done.stdout == upsweep.shell('"$U" scan in.npy --format npy').stdout
+    done = upsweep.shell(f'"$U" offsets in.npy in.npy -o {name} --format npy | wc -c')
     assert int(done.stdout) == 128 + 4 * 8
     assert upsweep.shell(f'"$U" scan in.npy -o {name} --json').returncode == 2
     done = upsweep.shell('"$U" scan in.npy -o out.npy > out.npy')

@@ -69,7 +69,7 @@ def test_nothing_binary_is_written_to_a_terminal(upsweep, args, name):
     options = {"start_new_session": True} if name != "/dev/tty" else {}
     if name == "/dev/tty":
         options["preexec_fn"] = lambda: (os.setsid(), fcntl.ioctl(1, termios.TIOCSCTTY, 0))
-    text = shown(upsweep, *args, "-o", name, status=2, **options)
+    text = shown(upsweep, *args, "-o", name, "--format", "npy", status=2, **options)
     said = "-" if name == "/dev/stdout" else name
     assert text.startswith(f"upsweep: -o {said} would write binary data to a terminal: name a file, such as -o OUT.npy")
     assert text.count("\n") == 1

@@ -267,6 +267,13 @@ def test_errors_of_sql_come_before_any_task(sql, folder):
     assert issubclass(found[0], (ValueError, TypeError, NotImplementedError))
 
 
+def test_queries_of_rows_are_refused_before_any_task(folder):
+    with dask.config.set(scheduler=nothing_is_computed):
+        for sales in (sorted(folder.iterdir()), dd.read_parquet(folder)):
+            with pytest.raises(NotImplementedError, match="returns rows.*use upsweep.query"):
+                upsweep.dask.query("SELECT * FROM sales WHERE amount > 3", sales=sales)
+
+
 @pytest.mark.parametrize(
     ("tables", "error", "message"),
     [

@@ -43,7 +43,7 @@ def query(
     Parameters
     ----------
     sql : str
-        As for `upsweep.query`. FROM names a table, or a path in quotes.
+        As for `upsweep.query`, with aggregates or GROUP BY. FROM names a table, or a path in quotes.
     client : distributed.Client, optional
         The cluster that runs the query. The default is Dask's default: the latest client, or threads of this process.
     tables : mapping, optional
@@ -108,6 +108,16 @@ def query(
     return answer
 
 
+def _require_carry(statement: Any, table: Any, whole: Any) -> None:
+    """Raises the errors of the query for these columns. Also refuses queries of rows."""
+    _query.typed(statement, table, whole)
+    if statement.selects_rows:
+        raise NotImplementedError(
+            "a query without aggregates and GROUP BY returns rows, which have no carry to merge: use upsweep.query, or select rows "
+            "with Dask"
+        )
+
+
 def _of_files(sql: str, statement: Any, paths: list[str], name: str, client: Any) -> tuple[Plan, Any]:
     files = [os.path.abspath(file) for file in _query.matching(paths)]
     if not files:
@@ -115,7 +125,7 @@ def _of_files(sql: str, statement: Any, paths: list[str], name: str, client: Any
     options = how()
     table = _query.open_files(files[:1], options["threads"])
     try:
-        _query.typed(statement, table, None)
+        _require_carry(statement, table, None)
     except (ValueError, TypeError, NotImplementedError):
         if len(files) == 1:
             raise
@@ -127,7 +137,7 @@ def _of_files(sql: str, statement: Any, paths: list[str], name: str, client: Any
             return plan, carry
         fields = [carry.fields.get(file, table.fields) for file in files]
     table, places = _query.joined_columns(files, fields)
-    _query.typed(statement, table, None)
+    _require_carry(statement, table, None)
     plan = Plan(sql, table.fields, options)
     folds = [(functools.partial(_fold_file, file, *each),) for file, *each in zip(files, fields, places, strict=True)]
     return plan, _computed(plan, folds, [], client)
@@ -147,7 +157,7 @@ def _of_frame(sql: str, statement: Any, frame: Any, name: str, client: Any) -> t
     wanted = _query.wanted_columns(list(frame.columns), statement, name) or list(frame.columns[:1])
     schema = _schema(frame[wanted])
     table = _query.stream(schema.empty_table(), name)
-    _query.typed(statement, table, lambda: _query.stream(_schema(frame).empty_table(), name))
+    _require_carry(statement, table, lambda: _query.stream(_schema(frame).empty_table(), name))
     partitions = frame[wanted].to_delayed()
     tasks = [(_fold_partition, partition.key, i, schema) for i, partition in enumerate(partitions)]
     plan = Plan(sql, table.fields, how())

@@ -2,8 +2,6 @@
 // sql/query/answer.cpp: computes the outputs of groups, block by block; keeps all or the first rows, and sorts them.
 #include "sql/query/answer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -29,50 +27,16 @@
 #include "sql/query/first_groups.hpp"
 #include "sql/query/group_columns.hpp"
 #include "sql/query/group_merge.hpp"
+#include "sql/query/row_order.hpp"
 #include "sql/query/sql.hpp"
 #include "sql/tuning.hpp"
 #include "upsweep/detail/unreachable.hpp"
-#include "upsweep/machine.hpp"
 
 namespace upsweep::query {
 namespace {
 
-/// Returns -1, 0 or 1 if row a is before b, equal to b or after b in the order of all ORDER BY terms. `is_null(which)`
-/// returns whether a's value of an output is NULL; `compare_to(which)` compares it with b's.
-template <class IsNull, class CompareTo>
-int compare_by_terms(const QueryPlan& plan, const AnswerChunk& b, std::size_t row, const IsNull& is_null,
-                     const CompareTo& compare_to) {
-  for (const OrderTerm& term : plan.order) {
-    const auto which = static_cast<std::size_t>(term.output);
-    const bool a_is_null = is_null(which);
-    if (a_is_null != b.columns[which].is_null(row)) return a_is_null == term.nulls_first ? -1 : 1;
-    if (a_is_null) continue;
-    const int order = compare_to(which);
-    if (order != 0) return (order < 0) != term.descending ? -1 : 1;
-  }
-  return 0;
-}
-
-/// Returns the zone in which the timestamps of an output are displayed: that of the first column with one.
-std::string zone_of(const QueryPlan& plan, const Node& output) {
-  for (const int of_groups : columns_of({output})) {
-    const auto column = static_cast<std::size_t>(of_groups);
-    const std::size_t keys = plan.keys.size();
-    const Node& over_rows = column < keys ? plan.keys[column] : plan.aggregates[(column - keys) / 2].input;
-    if (!over_rows) continue;
-    for (const int of_table : columns_of({over_rows})) {
-      const std::string& zone = plan.fields[static_cast<std::size_t>(of_table)].zone;
-      if (!zone.empty()) return zone;
-    }
-  }
-  return "UTC";
-}
-
 /// The number of groups that a thread takes at a time. It computes the rows of one block of groups at a time.
 constexpr std::int64_t kAnswerUnit = std::int64_t{tuning::kAnswer.blocks} * kBlock;
-
-/// Minimum memory for rows if a limit drops most of them, however small the memory limit is.
-constexpr std::int64_t kMinFew = tuning::kAnswer.least_few;
 
 /// Creates an answer from all groups at once, in order, or from chunks of groups that several threads add in any order.
 /// The answer does not depend on the chunks.
@@ -88,7 +52,8 @@ class AnswerMaker {
         kernels_(kernels),
         most_bytes_(most_bytes),
         others_(std::move(others)),
-        wanted_(wanted_columns(plan)) {
+        wanted_(wanted_columns(plan)),
+        row_order_(plan) {
     for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
       const Aggregate& aggregate = plan.aggregates[a];
       const bool is_exact_sum = aggregate.fold == Fold::sum && aggregate.type.kind != ValueKind::real;
@@ -174,14 +139,7 @@ class AnswerMaker {
   /// Returns the answer for all groups. `number_of` returns the number of groups before a place. It is called when no
   /// chunk is being processed.
   Answer finish(int threads, const std::function<std::int64_t(std::uint64_t)>& number_of) {
-    Answer answer{.table = plan_.table, .groups = groups_};
-    for (const Output& output : plan_.outputs) {
-      const ValueType type = output.value->type;
-      answer.columns.push_back({.name = output.name,
-                                .kind = type.kind,
-                                .scale = scale_of(type),
-                                .zone = type.in_utc ? zone_of(plan_, output.value) : ""});
-    }
+    Answer answer{.columns = fields_of_answer(plan_), .table = plan_.table, .groups = groups_};
     if (sum_that_does_not_fit_ < plan_.aggregates.size()) {
       const Aggregate& sum = plan_.aggregates[sum_that_does_not_fit_];
       refuse(plan_.sql, sum.input->location, Code::overflow,
@@ -191,9 +149,11 @@ class AnswerMaker {
     if (keeps_groups_) compute_kept_groups();
     if (failed_) throw_failed(keeps_groups_ ? static_cast<std::int64_t>(failed_place_) : number_of(failed_place_));
     if (!in_order_.empty()) {
-      answer.rows.columns = plan_.order.empty() ? std::move(in_order_) : ordered_rows(threads);
+      const bool is_whole = plan_.order.empty() && plan_.offset == 0;
+      answer.rows.columns = is_whole ? std::move(in_order_) : ordered_rows(threads);
     } else if (chunks_.empty()) {
       answer.rows.columns = empty_chunk().columns;
+      answer.rows.columns.resize(plan_.selected);
     } else {
       answer.rows.columns = keeps_first_ ? first_rows(threads) : all_rows(threads);
     }
@@ -346,17 +306,11 @@ class AnswerMaker {
   }
 
   bool precedes(const std::vector<const Vector*>& values, int i, std::uint64_t place, const AnswerChunk& other) const {
-    const int order = compare_by_terms(
-        plan_, other, 0, [&](std::size_t which) { return null_at(*values[which], i); },
-        [&](std::size_t which) { return compare(*values[which], i, other.columns[which], 0); });
+    const int order = row_order_.compare(values, i, other, 0);
     return order != 0 ? order < 0 : place < other.places[0];
   }
   [[nodiscard]] int compare_rows(Source a, Source b) const {
-    const AnswerChunk& of_a = chunks_[a.chunk];
-    const AnswerChunk& of_b = chunks_[b.chunk];
-    return compare_by_terms(
-        plan_, of_b, b.row, [&](std::size_t which) { return of_a.columns[which].is_null(a.row); },
-        [&](std::size_t which) { return compare(of_a.columns[which], a.row, of_b.columns[which], b.row); });
+    return row_order_.compare(chunks_[a.chunk], a.row, chunks_[b.chunk], b.row);
   }
   [[nodiscard]] std::uint64_t place_of(Source row) const { return chunks_[row.chunk].places[row.row]; }
   [[nodiscard]] auto by_terms() const {
@@ -376,15 +330,10 @@ class AnswerMaker {
   bool reserve(std::int64_t more) {
     const std::int64_t rows = bytes_ += more;
     if (most_bytes_ == 0) return true;
-    return keeps_all() ? rows + others_() <= most_bytes_ : rows <= std::max(most_bytes_ / 2, kMinFew);
+    return keeps_all() ? rows + others_() <= most_bytes_ : rows <= std::max(most_bytes_ / 2, kMinFewBytes);
   }
   void require_memory(std::int64_t more) {
-    if (reserve(more)) return;
-    const auto text = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
-    throw Error(Code::out_of_memory,
-                fmt::format("the answer does not fit in memory: its rows use {} so far, and the query may use {}; "
-                            "request fewer rows (LIMIT) or allow more memory (QueryMemory::bytes)",
-                            text(bytes_), text(most_bytes_)));
+    if (!reserve(more)) refuse_rows(bytes_, most_bytes_);
   }
 
   /// Keeps those rows of a block that may be among the first.
@@ -445,22 +394,10 @@ class AnswerMaker {
     return take_columns(order, threads);
   }
 
-  /// All threads take part, because freeing memory takes as long as filling it.
-  template <class UseChunk>
-  void each_chunk(int threads, const UseChunk& use) {
-    cpu::for_each_index(std::ssize(chunks_), threads,
-                        [&](std::int64_t chunk) { use(chunks_[static_cast<std::size_t>(chunk)]); });
-  }
-
-  /// Returns the columns of those rows, in that order. The chunks are empty afterwards.
+  /// Returns the selected columns of those rows, in that order, without the rows that OFFSET drops. The chunks are
+  /// empty afterwards.
   std::vector<AnswerColumn> take_columns(std::span<const Source> order, int threads) {
-    std::vector<AnswerColumn> columns;
-    for (std::size_t c = 0; c < plan_.outputs.size(); ++c) {
-      columns.push_back(gathered_column(chunks_, c, order, threads));
-      each_chunk(threads, [&](AnswerChunk& chunk) { chunk.columns[c] = {}; });
-    }
-    chunks_.clear();
-    return columns;
+    return taken_columns(chunks_, past_offset(plan_, order), plan_.selected, threads);
   }
 
   /// Returns all rows in the order of their places.
@@ -469,7 +406,10 @@ class AnswerMaker {
     places.reserve(chunks_.size());
     for (const AnswerChunk& chunk : chunks_) places.emplace_back(chunk.places);
     detail::Unwritten<Source> order = in_order_of_places(places, threads);
-    each_chunk(threads, [](AnswerChunk& chunk) { detail::free_vector(chunk.places); });
+    // All threads take part, because freeing memory takes as long as filling it.
+    cpu::for_each_index(std::ssize(chunks_), threads, [&](std::int64_t chunk) {
+      detail::free_vector(chunks_[static_cast<std::size_t>(chunk)].places);
+    });
     return rows_by_terms(order, threads);
   }
 
@@ -516,6 +456,7 @@ class AnswerMaker {
   const std::int64_t most_bytes_;
   const std::function<std::int64_t()> others_;
   const std::set<int> wanted_;
+  const RowOrder row_order_;
   std::vector<std::size_t> exact_sums_;  ///< aggregates that may not fit
   bool keeps_first_ = false;
   bool keeps_groups_ = false;

@@ -4,6 +4,8 @@
 // over each column, so that only one column at a time exists twice.
 #include "sql/query/answer_columns.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <iterator>
@@ -19,6 +21,8 @@
 #include "sql/expression/number.hpp"
 #include "sql/tuning.hpp"
 #include "system/hash.hpp"
+#include "upsweep/detail/unreachable.hpp"
+#include "upsweep/machine.hpp"
 
 namespace upsweep::query {
 
@@ -326,6 +330,98 @@ AnswerColumn gathered_column(std::span<const AnswerChunk> chunks, std::size_t wh
     gather(to.nulls, [](const AnswerColumn& column) { return column.nulls.empty() ? nullptr : column.nulls.data(); });
   }
   return to;
+}
+
+AnswerChunk chunk_of(std::span<const AnswerChunk> chunks, std::span<const Source> rows) {
+  AnswerChunk chunk;
+  for (std::size_t c = 0; c < chunks[0].columns.size(); ++c) {
+    chunk.columns.push_back(gathered_column(chunks, c, rows, 1));
+  }
+  return chunk;
+}
+
+std::vector<AnswerColumn> taken_columns(std::vector<AnswerChunk>& chunks, std::span<const Source> order,
+                                        std::size_t columns, int threads) {
+  std::vector<AnswerColumn> taken;
+  for (std::size_t c = 0; c < columns; ++c) {
+    taken.push_back(gathered_column(chunks, c, order, threads));
+    // All threads take part, because freeing memory takes as long as filling it.
+    cpu::for_each_index(std::ssize(chunks), threads,
+                        [&](std::int64_t chunk) { chunks[static_cast<std::size_t>(chunk)].columns[c] = {}; });
+  }
+  chunks.clear();
+  return taken;
+}
+
+std::span<const Source> past_offset(const QueryPlan& plan, std::span<const Source> rows) {
+  return rows.subspan(static_cast<std::size_t>(std::min(plan.offset, std::ssize(rows))));
+}
+
+namespace {
+
+/// Returns a storage that holds all values of an output. Decimals are computed in 128 bits if they need them.
+Storage storage_for(const Expression& value) {
+  if (value.type.kind == ValueKind::date) return Storage::int32;
+  if (value.type.kind == ValueKind::decimal) return Storage::int128;
+  switch (form_of(value)) {
+    case Form::narrow:
+      return Storage::int64;
+    case Form::wide:
+      return Storage::int128;
+    case Form::real:
+      return Storage::float64;
+    case Form::boolean:
+      return Storage::bit;
+    case Form::text:
+      return Storage::int32;
+  }
+  detail::no_such_value();
+}
+
+}  // namespace
+
+namespace {
+
+/// Returns the zone in which the timestamps of an output are displayed: that of the first column with one.
+std::string zone_of(const QueryPlan& plan, const Node& output) {
+  const auto zone_of_column = [&](int column) { return plan.fields[static_cast<std::size_t>(column)].zone; };
+  for (const int column : columns_of({output})) {
+    if (plan.rows && !zone_of_column(column).empty()) return zone_of_column(column);
+    if (plan.rows) continue;
+    const auto of_groups = static_cast<std::size_t>(column);
+    const std::size_t keys = plan.keys.size();
+    const Node& over_rows = of_groups < keys ? plan.keys[of_groups] : plan.aggregates[(of_groups - keys) / 2].input;
+    if (!over_rows) continue;
+    for (const int of_table : columns_of({over_rows})) {
+      if (!zone_of_column(of_table).empty()) return zone_of_column(of_table);
+    }
+  }
+  return "UTC";
+}
+
+}  // namespace
+
+std::vector<Field> fields_of_answer(const QueryPlan& plan) {
+  std::vector<Field> fields;
+  for (std::size_t c = 0; c < plan.selected; ++c) {
+    const Expression& value = *plan.outputs[c].value;
+    Field& field = fields.emplace_back(Field{.name = plan.outputs[c].name,
+                                             .kind = value.type.kind,
+                                             .storage = storage_for(value),
+                                             .scale = scale_of(value.type),
+                                             .zone = value.type.in_utc ? zone_of(plan, plan.outputs[c].value) : ""});
+    if (plan.rows && value.op == Op::column) {
+      field.storage = plan.fields[static_cast<std::size_t>(value.column)].storage;
+    }
+  }
+  return fields;
+}
+
+void refuse_rows(std::int64_t bytes, std::int64_t most_bytes) {
+  throw Error(Code::out_of_memory,
+              fmt::format("the answer does not fit in memory: its rows use {} so far, and the query may use {}; "
+                          "request fewer rows (LIMIT) or allow more memory (QueryMemory::bytes)",
+                          bytes_text(static_cast<double>(bytes)), bytes_text(static_cast<double>(most_bytes))));
 }
 
 // ---------------------------------------------------------------------------------------------------- written in order

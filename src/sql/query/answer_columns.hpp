@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "sql/expression/evaluate.hpp"
+#include "sql/query/plan.hpp"
+#include "sql/tuning.hpp"
 #include "upsweep/query.hpp"
 
 namespace upsweep::query {
@@ -24,6 +26,9 @@ struct AnswerChunk {
   /// Returns the bytes of memory, including the memory needed to sort the rows.
   [[nodiscard]] std::int64_t bytes() const;
 };
+
+/// Returns the number of rows of a chunk that has columns, also if it has no places.
+inline std::size_t count_of(const AnswerChunk& chunk) { return chunk.columns[0].size(); }
 
 /// A row of one of several chunks.
 struct Source {
@@ -54,6 +59,24 @@ detail::Unwritten<Source> one_after_the_other(std::span<const std::int64_t> coun
 /// Returns a column of those rows, in that order.
 AnswerColumn gathered_column(std::span<const AnswerChunk> chunks, std::size_t which, std::span<const Source> order,
                              int threads);
+
+/// Returns these rows as one chunk without places.
+AnswerChunk chunk_of(std::span<const AnswerChunk> chunks, std::span<const Source> rows);
+/// Returns the first `columns` columns of those rows, in that order. The chunks are empty afterwards.
+std::vector<AnswerColumn> taken_columns(std::vector<AnswerChunk>& chunks, std::span<const Source> order,
+                                        std::size_t columns, int threads);
+
+/// Returns the columns of the answer, as Query::columns() does.
+std::vector<Field> fields_of_answer(const QueryPlan& plan);
+
+/// Returns the rows that OFFSET does not drop. `rows` are in the order of the answer.
+std::span<const Source> past_offset(const QueryPlan& plan, std::span<const Source> rows);
+
+/// Minimum memory for rows if a limit drops most of them, however small the memory limit is.
+inline constexpr std::int64_t kMinFewBytes = tuning::kAnswer.least_few;
+
+/// Throws the error for an answer that does not fit in memory. `bytes`: bytes of its rows so far.
+[[noreturn]] void refuse_rows(std::int64_t bytes, std::int64_t most_bytes);
 
 /// A column with a fixed number of rows, which several threads write block by block.
 class ColumnWriter {

@@ -12,12 +12,14 @@
 #include "sql/expression/caret.hpp"
 #include "sql/expression/evaluate.hpp"
 #include "sql/query/answer.hpp"
+#include "sql/query/answer_columns.hpp"
 #include "sql/query/bind.hpp"
 #include "sql/query/carry.hpp"
 #include "sql/query/execute.hpp"
 #include "sql/query/group_merge.hpp"
 #include "sql/query/list_table.hpp"
 #include "sql/query/names.hpp"
+#include "sql/query/row_answer.hpp"
 #include "sql/query/sql.hpp"
 #include "system/memory.hpp"
 #include "upsweep/detail/row_place.hpp"
@@ -103,7 +105,7 @@ std::string Statement::table() const { return path().empty() ? query::table_name
 
 bool Statement::may_name(std::string_view column) const {
   const auto& names = syntax_->columns;
-  return names.exact.contains(std::string(column)) || names.lower_case.contains(lower_case(column));
+  return names.all || names.exact.contains(std::string(column)) || names.lower_case.contains(lower_case(column));
 }
 
 std::optional<std::size_t> Statement::table_among(const std::vector<std::string>& names) const {
@@ -124,6 +126,8 @@ void Statement::refuse_table(const std::string& why) const {
       sql_, query::table_location(sql_, *syntax_), Code::unknown_table,
       is_file ? "no table is called \"" + name + "\"; write a file name in single quotes: FROM '" + name + "'" : why);
 }
+
+bool Statement::selects_rows() const { return query::selects_rows(*syntax_); }
 
 Query::Query(const Statement& statement, const Table& table) : fields_(table.fields()) {
   const std::string& path = statement.path();
@@ -163,27 +167,73 @@ void Query::require_fields(const Table& table) const {
   }
 }
 
-/// Runs the rung of the policy's backend.
+/// Throws unless the query can be divided among parts of a table.
+void Query::require_carry() const {
+  if (!plan_->rows) return;
+  throw Error(
+      Code::unsupported,
+      "a query of rows has no carry that could be merged: it has neither aggregates nor GROUP BY; run it on the "
+      "whole table in one process, or on each part, and concatenate the rows");
+}
+
+/// Runs the rung of the policy's backend. Calls `run` with the table and the columns that list functions compute.
+template <class Policy, class Run>
+auto Query::run_rung(const Policy& policy, const Table& table, const Run& run) const {
+  query::require_rung(policy.rung, query::backend_of(policy));
+  require_fields(table);
+  return query::in_rows_of(table, plan_->sql,
+                           [&] { return plan_->lists ? run(query::ListTable(table, *plan_->lists)) : run(table); });
+}
+
 template <class Policy>
 query::Folded Query::folded(const Policy& policy, const Table& table, const QueryProgress& progress,
                             [[maybe_unused]] std::int64_t device_bytes, std::unique_ptr<query::Totals> totals) const {
-  query::require_rung(policy.rung, query::backend_of(policy));
-  require_fields(table);
-  const auto execute = [&](const Table& source) {
+  return run_rung(policy, table, [&](const Table& source) {
     if constexpr (query::backend_of(Policy{}) == Backend::cuda) {
       return query::execute(*plan_, source, policy, device_bytes, progress, std::move(totals));
     } else {
       return query::execute(*plan_, source, policy, progress, std::move(totals));
     }
-  };
-  return query::in_rows_of(table, plan_->sql, [&] {
-    return plan_->lists ? execute(query::ListTable(table, *plan_->lists)) : execute(table);
   });
+}
+
+/// Returns the answer without the members that do not depend on the query.
+template <class Policy>
+Answer Query::computed(const Policy& policy, const Table& table, const QueryProgress& progress,
+                       const QueryMemory& memory, const AnswerSink& sink) const {
+  if (plan_->rows) {
+    if constexpr (query::backend_of(Policy{}) == Backend::cuda) {
+      throw Error(Code::unsupported,
+                  "a query without aggregates and GROUP BY runs on the CPU only: request device cpu or auto, or use a "
+                  "Policy in place of a gpu::Policy");
+    } else {
+      return run_rung(policy, table, [&](const Table& source) {
+        return query::answer_of_rows(*plan_, source, policy, progress, memory.bytes, sink);
+      });
+    }
+  }
+  const query::Folded folded =
+      this->folded(policy, table, progress, memory.device_bytes,
+                   std::make_unique<query::Totals>(*plan_, memory.group_bytes > 0 ? memory.group_bytes : memory.bytes,
+                                                   memory.spill_folder));
+  const bool is_known = memory.bytes > 0 || memory.group_bytes == 0;
+  Answer answer = query::answer_of(*plan_, *folded.totals, expression::kernels(Isa::best), query::threads_of(policy),
+                                   is_known ? memory.bytes : available_memory() / 4 * 3, [&] {
+                                     if (progress) progress(folded.rows);
+                                   });
+  answer.rows_read = folded.rows;
+  answer.rows_by_cpu = folded.rows_by_cpu;
+  answer.bytes_to_device = folded.bytes_to_device;
+  answer.times = folded.times;
+  if (!sink) return answer;
+  AnswerRows rows = std::exchange(answer.rows, {});
+  if (!rows.empty()) sink(std::move(rows));
+  return answer;
 }
 
 template <class Policy>
 Answer Query::answered(const Policy& policy, const Table& table, const QueryProgress& progress,
-                       const QueryMemory& memory) const {
+                       const QueryMemory& memory, const AnswerSink& sink) const {
   if (memory.bytes < 0 || memory.group_bytes < 0) {
     throw Error(Code::invalid_argument,
                 "the memory of a query must be a positive number of bytes, or 0 for the free memory");
@@ -191,21 +241,8 @@ Answer Query::answered(const Policy& policy, const Table& table, const QueryProg
   require_device_bytes(memory.device_bytes);
   const auto begin = std::chrono::steady_clock::now();
   const detail::LargeMemoryUse use;
-  const expression::Kernels& kernels = expression::kernels(Isa::best);
-  const query::Folded folded =
-      this->folded(policy, table, progress, memory.device_bytes,
-                   std::make_unique<query::Totals>(*plan_, memory.group_bytes > 0 ? memory.group_bytes : memory.bytes,
-                                                   memory.spill_folder));
-  const bool is_known = memory.bytes > 0 || memory.group_bytes == 0;
-  Answer answer = query::answer_of(*plan_, *folded.totals, kernels, query::threads_of(policy),
-                                   is_known ? memory.bytes : available_memory() / 4 * 3, [&] {
-                                     if (progress) progress(folded.rows);
-                                   });
+  Answer answer = computed(policy, table, progress, memory, sink);
   answer.rung = query::rung_of(query::backend_of(policy));
-  answer.rows_read = folded.rows;
-  answer.rows_by_cpu = folded.rows_by_cpu;
-  answer.bytes_to_device = folded.bytes_to_device;
-  answer.times = folded.times;
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return answer;
 }
@@ -213,19 +250,22 @@ Answer Query::answered(const Policy& policy, const Table& table, const QueryProg
 template <class Policy>
 QueryCarry Query::carried(const Policy& policy, const Table& table, const QueryProgress& progress,
                           std::int64_t device_bytes) const {
+  require_carry();
   const detail::LargeMemoryUse use;
   const query::Folded folded =
       this->folded(policy, table, progress, device_bytes, std::make_unique<query::Totals>(*plan_));
   return {plan_, std::move(*folded.totals).take(cpu::worker_count(query::threads_of(policy)))};
 }
 
-Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress,
-                  const QueryMemory& memory) const {
-  return query::in_words_of(memory, [&] { return answered(policy, table, progress, memory); });
+std::vector<Field> Query::columns() const { return query::fields_of_answer(*plan_); }
+
+Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress, const QueryMemory& memory,
+                  const AnswerSink& sink) const {
+  return query::in_words_of(memory, [&] { return answered(policy, table, progress, memory, sink); });
 }
 Answer Query::run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress,
-                  const QueryMemory& memory) const {
-  return query::in_words_of(memory, [&] { return answered(policy, table, progress, memory); });
+                  const QueryMemory& memory, const AnswerSink& sink) const {
+  return query::in_words_of(memory, [&] { return answered(policy, table, progress, memory, sink); });
 }
 QueryCarry Query::fold(const Policy& policy, const Table& table, const QueryProgress& progress) const {
   return carried(policy, table, progress, 0);
@@ -237,6 +277,7 @@ QueryCarry Query::fold(const gpu::Policy& policy, const Table& table, const Quer
 }
 
 QueryCarry Query::carry(std::string_view bytes) const {
+  require_carry();
   query::Groups groups(*plan_);
   query::merge_bytes(*plan_, bytes, groups);
   return {plan_, std::move(groups)};

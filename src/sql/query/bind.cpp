@@ -113,18 +113,50 @@ void Binder::bind_outputs(const Json& select) {
     }
     return false;
   });
-  if (!plan_.grouped && !contents_.has_aggregate(targets)) {
-    refuse(location_of(targets[0].at("ResTarget"), 0),
-           "individual rows cannot be selected: select aggregates (SUM, COUNT, MIN, MAX, AVG) and, with GROUP BY, its "
-           "expressions");
-  }
   for (const Json& item : targets) {
     const Json& target = item.at("ResTarget");
     const Json& value = target.at("val");
     const int location = location_of(target, 0);
-    const Node node = bind(value, Level::outputs, 0);
+    if (is_star(value)) {
+      bind_all_columns(value.at("ColumnRef"), location);
+      continue;
+    }
+    const Node node = bind(value, level_of_outputs(), 0);
     if (node->op == Op::literal && node->type.kind == ValueKind::text) refuse(location, "a string cannot be selected");
     plan_.outputs.push_back({name_of(target), node});
+  }
+  plan_.selected = plan_.outputs.size();
+}
+
+void Binder::refuse_stars(const Json& select) const {
+  for (const Json& item : select.at("targetList")) {
+    const Json& target = item.at("ResTarget");
+    if (!is_star(target.at("val"))) continue;
+    refuse(location_of(target, 0),
+           "* is not allowed in a query with aggregates or GROUP BY, except in COUNT(*): name the columns",
+           Code::bad_sql);
+  }
+}
+
+/// Selects all columns of the table, for * or t.*.
+void Binder::bind_all_columns(const Json& star, int location) {
+  names_.require_table_of_star(star, location);
+  if (fields_.empty()) refuse(location, fmt::format("{} has no columns", plan_.table), Code::bad_sql);
+  std::string unsupported;
+  for (const Field& field : fields_) {
+    if (field.unsupported.empty()) continue;
+    unsupported += fmt::format("{}'{}' ({})", unsupported.empty() ? "" : ", ", field.name, field.unsupported);
+  }
+  if (!unsupported.empty()) {
+    refuse(location,
+           fmt::format("columns of unsupported types: {}; omit them from the query: write the names of the other "
+                       "columns instead of *",
+                       unsupported),
+           Code::unsupported_type);
+  }
+  for (std::size_t place = 0; place < fields_.size(); ++place) {
+    require_few_nodes(location);
+    plan_.outputs.push_back({fields_[place].name, column_at(place, location)});
   }
 }
 
@@ -145,14 +177,17 @@ std::optional<std::size_t> Binder::selected_by_name(const Name& name, int locati
   return found[0];
 }
 
-std::optional<std::size_t> Binder::selected_by_value(const Json& node, int location) {
-  const std::size_t aggregates = plan_.aggregates.size();
-  const Node value = bind(node, Level::outputs, 0);
-  const auto& all = plan_.outputs;
+/// Returns the output that is equal to an expression of ORDER BY. Adds one if there is none.
+std::size_t Binder::output_of(const Json& node, int location) {
+  if (constant_of(sql_, node)) {
+    refuse(location, "ORDER BY needs a column or an expression, not a constant", Code::bad_sql);
+  }
+  const Node value = bind(node, level_of_outputs(), 0);
+  auto& all = plan_.outputs;
   const auto found = std::find_if(all.begin(), all.end(), [&](const Output& output) { return output.value == value; });
-  if (found == all.end() || plan_.aggregates.size() != aggregates)
-    refuse(location, "ORDER BY must use a selected column: its name, its number or the same expression");
-  return static_cast<std::size_t>(found - all.begin());
+  const auto place = static_cast<std::size_t>(found - all.begin());
+  if (found == all.end()) all.push_back({"", value});
+  return place;
 }
 
 void Binder::bind_order(const Json& select) {
@@ -164,12 +199,12 @@ void Binder::bind_order(const Json& select) {
     const Json& node = sort.at("node");
     const int location = first_location(sort);
     if (sort.value("sortby_dir", "") == "SORTBY_USING") refuse(location, "ORDER BY … USING is not supported");
-    auto found = selected_by_number(node, std::ssize(plan_.outputs), location);
+    auto found = selected_by_number(node, static_cast<std::ptrdiff_t>(plan_.selected), location);
     const auto value_of = [&](std::size_t output) { return plan_.outputs[output].value; };
     const std::optional<Name> name = names_.plain_name(node);
     if (!found && name) found = selected_by_name(*name, location, value_of, one_value);
-    if (!found) found = selected_by_value(node, location);
-    require_order_of_letters(plan_.outputs[*found].value, Level::outputs, location);
+    if (!found) found = output_of(node, location);
+    require_order_of_letters(plan_.outputs[*found].value, level_of_outputs(), location);
     const bool descending = sort.value("sortby_dir", "") == "SORTBY_DESC";
     const std::string nulls = sort.value("sortby_nulls", "SORTBY_NULLS_DEFAULT");
     const bool nulls_first = nulls == "SORTBY_NULLS_DEFAULT" ? descending : nulls == "SORTBY_NULLS_FIRST";
@@ -177,21 +212,31 @@ void Binder::bind_order(const Json& select) {
   }
 }
 
-void Binder::bind_limit(const Json& select) {
-  if (!select.contains("limitCount")) return;
-  const Json& count = select.at("limitCount");
+/// Returns the number of LIMIT or OFFSET; nothing if it is absent, ALL or NULL.
+std::optional<Int128> Binder::row_count(const Json& select, const char* member, const char* clause) const {
+  if (!select.contains(member)) return std::nullopt;
+  const Json& count = select.at(member);
   const int location = first_location(count);
-  const auto limit = constant_of(sql_, count);
-  if (limit && limit->op == Op::null) return;  // LIMIT ALL
-  const bool is_whole = limit && limit->op == Op::literal && is_exact(limit->type) && scale_of(limit->type) == 0;
-  if (!is_whole) refuse(location, "LIMIT must be an integer number of rows");
-  if (limit->exact < 0) refuse(location, "LIMIT must not be negative", Code::bad_sql);
-  // A table never has more rows than that.
-  plan_.limit = static_cast<std::int64_t>(std::min<Int128>(limit->exact, plan_.limit));
+  const auto number = constant_of(sql_, count);
+  if (number && number->op == Op::null) return std::nullopt;
+  const bool is_whole = number && number->op == Op::literal && is_exact(number->type) && scale_of(number->type) == 0;
+  if (!is_whole) refuse(location, fmt::format("{} must be an integer number of rows", clause));
+  if (number->exact < 0) refuse(location, fmt::format("{} must not be negative", clause), Code::bad_sql);
+  return std::min<Int128>(number->exact, std::numeric_limits<std::int64_t>::max());  // a table never has more rows
+}
+
+void Binder::bind_limit(const Json& select) {
+  const Int128 offset = row_count(select, "limitOffset", "OFFSET").value_or(0);
+  const std::optional<Int128> limit = row_count(select, "limitCount", "LIMIT");
+  plan_.offset = static_cast<std::int64_t>(offset);
+  if (!limit) return;
+  plan_.limit = *limit == 0 ? 0 : static_cast<std::int64_t>(std::min<Int128>(offset + *limit, plan_.limit));
 }
 
 QueryPlan Binder::run() {
   const Json& select = syntax_.select;
+  plan_.rows = selects_rows(syntax_);
+  if (!plan_.rows) refuse_stars(select);
   if (select.contains("whereClause")) {
     const Json& where = select.at("whereClause");
     bind_filters(rows_.condition(bind(where, Level::rows, 0), "WHERE"));
@@ -208,7 +253,7 @@ QueryPlan Binder::run() {
         ListColumnsOfQuery{std::move(with_nulls), std::move(lowered), lowering_.inputs(), computed_fields_});
   }
   plan_.nodes = rows_.nodes();
-  plan_.output_nodes = outputs_.nodes();
+  plan_.output_nodes = plan_.rows ? rows_.nodes() : outputs_.nodes();
   return std::move(plan_);
 }
 
@@ -227,9 +272,7 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
   if (level == Level::outputs && !contents_.has_aggregate(node)) {
     if (const auto key = key_for(node, location, depth)) return *key;
   }
-  if (rows_.nodes() + outputs_.nodes() + elements_.nodes() > kMostNodes)
-    refuse(location, fmt::format("the query has more than {} different expressions; use IN for long lists of values",
-                                 kMostNodes));
+  require_few_nodes(location);
   if (const auto constant = constant_of(sql_, node)) return builder(level).make(*constant);
   if (tag == "ColumnRef" && level == Level::rows) return bind_column(body, location);
   if (tag == "ColumnRef" && level == Level::elements) {
@@ -272,6 +315,12 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
   refuse_expression(sql_, tag, location);
 }
 
+void Binder::require_few_nodes(int location) const {
+  if (rows_.nodes() + outputs_.nodes() + elements_.nodes() <= kMostNodes) return;
+  refuse(location,
+         fmt::format("the query has more than {} different expressions; use IN for long lists of values", kMostNodes));
+}
+
 /// Returns the output column of a key that is equal to `node`.
 std::optional<Node> Binder::key_for(const Json& node, int location, int depth) {
   if (plan_.keys.empty() || !contents_.has_column(node)) return std::nullopt;
@@ -304,7 +353,13 @@ const Field& Binder::column_of_rows(const Json& body, int location, std::size_t&
 
 Node Binder::bind_column(const Json& body, int location) {
   std::size_t place = 0;
-  const Field& field = column_of_rows(body, location, place);
+  (void)column_of_rows(body, location, place);
+  return column_at(place, location);
+}
+
+/// Returns the column at that place in the table.
+Node Binder::column_at(std::size_t place, int location) {
+  const Field& field = fields_[place];
   if (field.is_untyped) return rows_.null(location);  // adopts any required type
   const int index = static_cast<int>(place);
   const auto [used, is_new] = used_.emplace(index, static_cast<int>(plan_.columns.size()));
@@ -520,6 +575,15 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   const int sum = aggregate(Fold::sum, input, input->type);
   if (name == "sum") return output(sum, input->type, location);
   return output(sum + 1, {ValueKind::real}, location);
+}
+
+bool selects_rows(const Syntax& syntax) {
+  const Json& select = syntax.select;
+  if (select.contains("groupClause") || !select.contains("targetList")) return false;
+  const auto has_aggregate = [&](const char* clause) {
+    return select.contains(clause) && Contents().has_aggregate(select.at(clause));
+  };
+  return !has_aggregate("targetList") && !has_aggregate("sortClause");
 }
 
 std::string table_name(const std::string& sql, const Syntax& syntax) {

@@ -15,6 +15,9 @@ namespace upsweep::query {
 QueryPlan bind(const std::string& sql, const Syntax& syntax, const std::string& table,
                const std::vector<Field>& fields);
 
+/// Returns whether a query has neither aggregates nor GROUP BY. Its answer consists of rows of the table.
+bool selects_rows(const Syntax& syntax);
+
 /// Returns the name after FROM, for a query without a path. Throws unsupported_sql if there is no name or more than
 /// one.
 std::string table_name(const std::string& sql, const Syntax& syntax);

@@ -97,13 +97,18 @@ class Binder {
   void bind_filters(const Node& condition);
   void bind_keys(const Json& select);
   void bind_outputs(const Json& select);
+  void refuse_stars(const Json& select) const;
+  void bind_all_columns(const Json& star, int location);
   void bind_order(const Json& select);
   void bind_limit(const Json& select);
+  std::optional<Int128> row_count(const Json& select, const char* member, const char* clause) const;
   void require_few(const Json& list, const char* clause) const;
+  void require_few_nodes(int location) const;
 
   Node bind(const Json& node, Level level, int depth);
   Node bind_new(const Json& node, Level level, int depth);
   Node bind_column(const Json& body, int location);
+  Node column_at(std::size_t place, int location);
   const Field& column_of_rows(const Json& body, int location, std::size_t& place) const;
   Node bind_in(const Json& body, Level level, int location, int depth);
   Node bind_operator(const Json& body, Level level, int location, int depth);
@@ -131,7 +136,9 @@ class Binder {
   template <class ValueOf>
   std::optional<std::size_t> selected_by_name(const Name& name, int location, const ValueOf& value_of,
                                               SeenNames& one_value) const;
-  std::optional<std::size_t> selected_by_value(const Json& node, int location);
+  std::size_t output_of(const Json& node, int location);
+  /// Returns the level of the expressions that the answer consists of.
+  [[nodiscard]] Level level_of_outputs() const { return plan_.rows ? Level::rows : Level::outputs; }
   /// Returns a key or aggregate as answer.cpp passes it to the outputs: integers have 128 bits.
   Node output(int index, ValueType type, int location) {
     return outputs_.column(index, type, type.kind == ValueKind::integer, location);

@@ -53,12 +53,18 @@ ColumnNames::ColumnNames(const std::string& sql, const Syntax& syntax, const std
     callable_.add(alias.value("aliasname", ""));
   }
   if (!range.contains("alias") && syntax_.path.empty()) callable_.add(range.value("relname", ""));
-  for (const Json& item : select.at("targetList")) selected_.add(name_of(item.at("ResTarget")));
+  for (const Json& item : select.at("targetList")) {
+    const Json& target = item.at("ResTarget");
+    if (!is_star(target.at("val"))) {
+      selected_.add(name_of(target));
+    } else {
+      for (const Field& field : fields) selected_.add(field.name);
+    }
+  }
 }
 
 /// Returns the names of a column and its qualifiers, as they are written.
-std::vector<Name> ColumnNames::names_of(const Json& body, int location) const {
-  const Json& fields = body.at("fields");
+std::vector<Name> ColumnNames::names_of(const Json& fields, int location) const {
   std::vector<Name> names = names_at(sql_, location, fields.size());
   if (names.size() == fields.size()) return names;
   // U&"…", whose characters only the parser can decode.
@@ -70,7 +76,7 @@ std::vector<Name> ColumnNames::names_of(const Json& body, int location) const {
 std::optional<Name> ColumnNames::plain_name(const Json& node) const {
   const auto [tag, body] = tagged(node);
   if (tag != "ColumnRef" || body.at("fields").size() != 1 || !body.at("fields")[0].contains("String")) return {};
-  return names_of(body, location_of(body, -1))[0];
+  return names_of(body.at("fields"), location_of(body, -1))[0];
 }
 
 /// Throws unless the qualifier of a column is a valid name of the table.
@@ -91,14 +97,23 @@ void ColumnNames::require_table(const std::vector<Name>& names, int location) co
   std::string all = qualifier.text;
   for (std::size_t i = 1; i < names.size(); ++i) all += "." + names[i].text;
   const std::vector<std::size_t> joined = columns_.find({all, false});
-  if (!joined.empty()) what += fmt::format("; the column '{}' is written {}", all, in_quotes(fields_[joined[0]].name));
+  if (names.size() > 1 && !joined.empty())
+    what += fmt::format("; the column '{}' is written {}", all, in_quotes(fields_[joined[0]].name));
   refuse(location, what, Code::unknown_column);
+}
+
+void ColumnNames::require_table_of_star(const Json& body, int location) const {
+  Json qualifiers = body.at("fields");
+  qualifiers.erase(qualifiers.size() - 1);
+  if (qualifiers.empty()) return;
+  require_table(names_of(qualifiers, location), location);
+  if (qualifiers.size() > 1) refuse_expression(sql_, "A_Indirection", location);
 }
 
 std::size_t ColumnNames::column_of(const Json& body, int location) const {
   const Json& fields = body.at("fields");
-  if (fields.back().contains("A_Star")) refuse(location, "* is only allowed in COUNT(*): name the columns");
-  const std::vector<Name> names = names_of(body, location);
+  if (fields.back().contains("A_Star")) refuse(location, "* is only allowed after SELECT and in COUNT(*)");
+  const std::vector<Name> names = names_of(fields, location);
   if (names.size() > 1) require_table(names, location);
   if (names.size() > 2) refuse_expression(sql_, "A_Indirection", location);
   const Name& name = names.back();

@@ -26,6 +26,8 @@ class ColumnNames {
 
   /// Returns the index in the table of the named column. Throws Error unknown_column.
   [[nodiscard]] std::size_t column_of(const Json& body, int location) const;
+  /// Throws Error unknown_column unless the table in t.* is the query's.
+  void require_table_of_star(const Json& body, int location) const;
   /// Returns the name of a column that is written without a table, or nothing if the node is not such a name.
   [[nodiscard]] std::optional<Name> plain_name(const Json& node) const;
   [[nodiscard]] const Names& of_table() const { return columns_; }
@@ -35,7 +37,7 @@ class ColumnNames {
   [[noreturn]] void refuse(int location, const std::string& what, Code code = Code::unsupported_sql) const {
     expression::refuse(sql_, location, code, what);
   }
-  std::vector<Name> names_of(const Json& body, int location) const;
+  std::vector<Name> names_of(const Json& fields, int location) const;
   void require_table(const std::vector<Name>& names, int location) const;
 
   const std::string& sql_;

@@ -3,40 +3,24 @@
 #include "sql/query/cpu_folder.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "sql/query/row_group_reader.hpp"
 #include "sql/tuning.hpp"
 
 namespace upsweep::query {
 namespace {
 
-// A block that keeps fewer rows passes them on to be gathered.
-constexpr int kFew = kBlock / tuning::kSelection.few;
 // If the last block kept this number of rows, sums that need no row list are computed over whole blocks.
 constexpr int kDense = kBlock / tuning::kSelection.dense;
-// A block that keeps this number of rows is computed as a whole. Rows that are not kept belong to no group.
-constexpr int kMany = kBlock / tuning::kSelection.many;
-// If this number of rows is kept, bounds of a column are tested on all rows of the block.
-constexpr int kSome = kBlock / tuning::kSelection.some;
 
 }  // namespace
 
 CpuFolder::CpuFolder(const QueryPlan& plan, const Kernels& kernels, std::int64_t most_cached)
     : plan_(plan),
       fold_(plan, kernels, most_cached),
-      conditions_(conditions_of(plan.filters)),
-      evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
+      selection_(plan, kernels),
       gathered_(plan.fields, plan.nodes, plan.sql, kernels),
-      dense_sums_(plan, conditions_, kernels) {
-  // If two rows fail, the first is reported. A condition is therefore not evaluated earlier if that could be visible.
-  for (const Node& filter : plan.filters) gathers_ = gathers_ && !filter->can_fail;
-  const std::set<int> early = columns_of(plan.filters);
-  for (const int column : columns_read(plan)) {
-    if (!early.contains(column)) later_columns_.push_back(column);
-  }
-}
+      dense_sums_(plan, selection_.conditions(), kernels) {}
 
 Groups CpuFolder::fold(std::span<const Batch> batches) {
   Groups groups = begin(batches);
@@ -75,43 +59,27 @@ void CpuFolder::add_block(const Batch& batch, std::int64_t first, int rows, Grou
       return;
     }
   }
-  evaluator_.start(batch, first, rows);
-  if (mark_rows() && add_marked(batch, groups)) return;
-  if (kept_ >= kFew || !gathers_) {
+  const bool is_marked = selection_.select(batch, first, rows, marks_rows_);
+  kept_ = selection_.kept();
+  if (is_marked && add_marked(batch, groups)) return;
+  if (!selection_.gathers()) {
     add_gathered(batch, groups);
-    fold_.add(groups, evaluator_);
+    fold_.add(groups, selection_.evaluator());
     return;
   }
-  evaluator_.append_rows(rows_, later_columns_);
-  if (std::ssize(rows_) > kBlock - kFew) add_gathered(batch, groups);
-}
-
-/// Evaluates the conditions: on all rows while many are kept, then on the kept rows. Returns true if the evaluator has
-/// all rows and the kept rows are marked. Returns false if the evaluator has only the kept rows.
-bool CpuFolder::mark_rows() {
-  const int rows = evaluator_.count();
-  auto next = conditions_.begin();
-  kept_ = rows;
-  if (gathers_) evaluator_.mark_all(marks_);
-  for (; gathers_ && next != conditions_.end() && kept_ >= (next->bounds ? kSome : kMany); ++next) {
-    kept_ = evaluator_.mark(*next, marks_);
-  }
-  if (next == conditions_.end() && kept_ >= kMany && kept_ < rows && marks_rows_) return true;
-  if (kept_ < rows) evaluator_.keep_marked(marks_);
-  for (; next != conditions_.end(); ++next) evaluator_.keep(*next);
-  kept_ = evaluator_.count();
-  return false;
+  selection_.append_rows(rows_);
+  if (std::ssize(rows_) > kMostGathered) add_gathered(batch, groups);
 }
 
 /// Returns false and adds nothing if a row failed that may not be kept. The evaluator then has only the kept rows.
 bool CpuFolder::add_marked(const Batch& batch, Groups& groups) {
   add_gathered(batch, groups);
   try {
-    fold_.add(groups, evaluator_, marks_);
+    fold_.add(groups, selection_.evaluator(), selection_.marks());
     return true;
   } catch (const Error&) {
     marks_rows_ = false;
-    evaluator_.keep_marked(marks_);
+    selection_.keep_marked();
     return false;
   }
 }

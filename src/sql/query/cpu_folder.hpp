@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sql/expression/evaluate.hpp"
+#include "sql/query/block_selection.hpp"
 #include "sql/query/dense_sums.hpp"
 #include "sql/query/execute.hpp"
 #include "sql/query/group_fold.hpp"
@@ -30,20 +31,15 @@ class CpuFolder final : public Folder {
 
  private:
   void add_block(const Batch& batch, std::int64_t first, int rows, Groups& groups);
-  bool mark_rows();
   bool add_marked(const Batch& batch, Groups& groups);
   void add_gathered(const Batch& batch, Groups& groups);
 
   const QueryPlan& plan_;
   GroupFold fold_;
-  std::vector<Condition> conditions_;
-  Evaluator evaluator_;
+  BlockSelection selection_;
   Evaluator gathered_;  ///< for rows of blocks that kept few rows
   std::vector<std::int32_t> rows_;
-  std::vector<int> later_columns_;  ///< columns that no condition reads
-  bool gathers_ = true;
   DenseSums dense_sums_;
-  std::uint64_t marks_[kBlockMarks] = {};
   bool marks_rows_ = true;        ///< blocks may be computed as a whole: no block of this chunk has failed yet
   int kept_ = 0;                  ///< rows that the last block kept
   std::optional<Groups> groups_;  ///< groups of the last chunk, for their memory

@@ -142,11 +142,11 @@ Folded execute(const QueryPlan& plan, const Table& table, const gpu::Policy& pol
     return execute_there(plan, best, table, policy, device_bytes, progress, std::move(totals));
   }
   const DeviceChunks chunks = chunks_of(plan, table, device_bytes);
-  const Folding folding{.kernels = best,
+  const Folding folding{.reading = {.kernels = best,
+                                    .may_drop_conditions = false,  // a kernel is compiled for each plan
+                                    .may_repeat_texts = false},
                         .workers = chunks.workers,
                         .batches = chunks.batches,
-                        .may_drop_conditions = false,  // a kernel is compiled for each plan
-                        .may_repeat_texts = false,
                         .make_folder = [&](const QueryPlan& whole) {
                           return std::make_unique<DeviceFolder>(whole, best, policy, chunks);
                         }};

@@ -24,42 +24,13 @@
 #include "cpu/parallel.hpp"
 #include "cpu/work_partition.hpp"
 #include "sql/query/cpu_folder.hpp"
+#include "sql/query/reduced_plans.hpp"
 #include "sql/query/row_group_reader.hpp"
 #include "sql/query/statistics.hpp"
 #include "sql/tuning.hpp"
 
 namespace upsweep::query {
 namespace {
-
-/// Plans with fewer conditions, for row groups whose statistics prove the other conditions. A plan is created when it
-/// is first needed.
-class Reduced {
- public:
-  /// The arguments must outlive this object.
-  Reduced(const QueryPlan& plan, const Table& table) : plan_(plan), table_(table) {}
-
-  const QueryPlan& plan_for(int row_group) {
-    std::vector<bool> kept;
-    kept.reserve(plan_.filters.size());
-    // Conditions that can fail remain: whether a row fails must not depend on statistics.
-    for (const Node& filter : plan_.filters) {
-      kept.push_back(filter->can_fail || !must_hold(*filter, plan_, table_, row_group));
-    }
-    const auto [found, is_new] = plans_.try_emplace(kept);
-    if (!is_new) return found->second;
-    QueryPlan& plan = found->second = plan_;
-    plan.filters.clear();
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-      if (kept[i]) plan.filters.push_back(plan_.filters[i]);
-    }
-    return plan;
-  }
-
- private:
-  const QueryPlan& plan_;
-  const Table& table_;
-  std::map<std::vector<bool>, QueryPlan> plans_;
-};
 
 // -------------------------------------------------------------------------------------------------------------- chunks
 
@@ -109,7 +80,7 @@ class Executor {
     }
     row_groups_ = std::vector<TableRowGroup>(matching_.size());
     for (std::size_t i = 0; i < row_groups_.size(); ++i) {
-      row_groups_[i].plan = folding.may_drop_conditions ? &reduced_.plan_for(matching_[i]) : &plan;
+      row_groups_[i].plan = folding.reading.may_drop_conditions ? &reduced_.plan_for(matching_[i]) : &plan;
     }
   }
 
@@ -285,8 +256,8 @@ class Executor {
     if (row_group.ended || is_too_late(place)) return batches;
     row_group.ended = true;  // in case the code below throws
     if (!row_group.reader)
-      row_group.reader =
-          open_row_group(*row_group.plan, table_, matching_[static_cast<std::size_t>(place.row_group)], folding_);
+      row_group.reader = open_row_group(*row_group.plan, table_, matching_[static_cast<std::size_t>(place.row_group)],
+                                        folding_.reading);
     bool ended = false;
     while (!ended && std::ssize(batches) < folding_.batches) {
       Batch batch;
@@ -359,7 +330,7 @@ class Executor {
   const Table& table_;
   const Folding& folding_;
   const QueryProgress& progress_;
-  Reduced reduced_;
+  ReducedPlans reduced_;
   Folded total_;
   Totals& totals_;
   std::vector<int> matching_;              ///< the row groups that may have matching rows
@@ -385,14 +356,13 @@ bool is_exact(const QueryPlan& plan) {
   });
 }
 
-/// Returns one worker per batch, if the number of batches is known. In memory, a batch takes a core 20 us if few rows
-/// are kept (Xeon), which is also the wake-up time of a thread. It takes 400 us for TPC-H Q1, and more than 2 ms from
-/// Parquet.
-int workers_of(std::int64_t rows, int threads) {
+}  // namespace
+
+// In memory, a batch takes a core 20 us if few rows are kept (Xeon), which is also the wake-up time of a thread. It
+// takes 400 us for TPC-H Q1, and more than 2 ms from Parquet.
+int workers_for_rows(std::int64_t rows, int threads) {
   return rows < 0 ? cpu::worker_count(threads) : cpu::workers_for(cpu::ceil_div(rows, kBatchRows), 1, threads);
 }
-
-}  // namespace
 
 Folded execute(const QueryPlan& plan, const Table& table, const Folding& folding, const QueryProgress& progress,
                std::unique_ptr<Totals> totals) {
@@ -403,16 +373,14 @@ Folded execute(const QueryPlan& plan, const Table& table, const Policy& policy, 
                std::unique_ptr<Totals> totals) {
   require_policy(policy);
   const Kernels& best = kernels(policy.isa);
-  const int workers = workers_of(table.rows(), policy.threads);
+  const int workers = workers_for_rows(table.rows(), policy.threads);
   const bool joins = is_exact(plan);
   const std::int64_t each = table.rows() < 0 ? 0 : table.rows() / workers / kRowsOfEach;
   const std::int64_t most_cached = joins ? std::min(each, kMostCached) : 0;
   const Folding folding{
-      .kernels = best,
+      .reading = {.kernels = best, .may_drop_conditions = true, .may_repeat_texts = true},
       .workers = workers,
       .batches = 1,
-      .may_drop_conditions = true,
-      .may_repeat_texts = true,
       .joins_chunks = joins,
       .make_folder = [&](const QueryPlan& reduced) { return std::make_unique<CpuFolder>(reduced, best, most_cached); }};
   return execute(plan, table, folding, progress, std::move(totals));

@@ -10,6 +10,7 @@
 #include "sql/expression/kernels.hpp"
 #include "sql/query/groups.hpp"
 #include "sql/query/plan.hpp"
+#include "sql/query/row_group_reader.hpp"
 #include "sql/query/totals.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/policy.hpp"
@@ -47,14 +48,15 @@ class Folder {
 
 /// How a table is folded.
 struct Folding {
-  const Kernels& kernels;
+  Reading reading;
   int workers;
-  int batches;               ///< maximum number of batches of a chunk
-  bool may_drop_conditions;  ///< the plan of a row group omits conditions that its statistics prove
-  bool may_repeat_texts;     ///< the dictionary of a batch may repeat strings
-  bool joins_chunks;         ///< consecutive chunks may be folded into one: no sum depends on the order
+  int batches;        ///< maximum number of batches of a chunk
+  bool joins_chunks;  ///< consecutive chunks may be folded into one: no sum depends on the order
   std::function<std::unique_ptr<Folder>(const QueryPlan&)> make_folder;  ///< each worker calls it
 };
+
+/// Returns one worker per batch, if the number of batches is known.
+int workers_for_rows(std::int64_t rows, int threads);
 
 /// `totals` must not have groups.
 Folded execute(const QueryPlan& plan, const Table& table, const Folding& folding, const QueryProgress& progress,

@@ -2,6 +2,7 @@
 // sql/query/plan.hpp: a bound query: its columns, conditions, keys, aggregates and outputs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -38,7 +39,7 @@ inline bool is_text(const Aggregate& aggregate) {
 inline bool is_text(const Node& key) { return key->type.kind == ValueKind::text; }
 
 /// A column of the answer. Its expression uses these columns: the keys, then for each aggregate its value and, for a
-/// sum, the mean of the summed values.
+/// sum, the mean of the summed values. In a query of rows, its expression uses the columns of the plan.
 struct Output {
   std::string name;
   Node value;
@@ -78,14 +79,17 @@ struct QueryPlan {
   std::vector<Node> filters;  ///< a row is kept if all are true; evaluated in this order
   std::vector<Node> keys;
   std::vector<Aggregate> aggregates;
-  std::vector<Output> outputs;
+  std::vector<Output> outputs;  ///< the columns of the answer, then those that only ORDER BY uses
+  std::size_t selected = 0;     ///< number of columns of the answer
   std::vector<OrderTerm> order;
-  std::int64_t limit = std::numeric_limits<std::int64_t>::max();
-  int nodes = 0;         ///< ids of expressions over rows are less than this
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< no later rows are needed: OFFSET plus LIMIT
+  std::int64_t offset = 0;                                        ///< number of first rows that the answer omits
+  int nodes = 0;                                                  ///< ids of expressions over rows are less than this
   int output_nodes = 0;  ///< ids of expressions over keys and aggregates are less than this
   std::string sql;       ///< for messages
   std::string table;     ///< name of the table in messages
   bool grouped = false;  ///< GROUP BY: no rows, no groups; otherwise there is always one group
+  bool rows = false;     ///< the answer consists of rows of the table: there are neither keys nor aggregates
   /// The list functions; null without any. The columns that they compute follow those of the table.
   std::shared_ptr<const ListColumnsOfQuery> lists = {};
   KernelStore kernels = {};

@@ -154,7 +154,7 @@ struct MatchingRowGroup {
   const QueryPlan& plan;
   const Table& table;
   int number;
-  const Folding& folding;
+  const Reading& reading;
   std::vector<bool> matching;
 };
 
@@ -165,7 +165,7 @@ std::unique_ptr<BatchReader> open_columns(const MatchingRowGroup& row_group, std
   columns.reserve(places.size());
   for (const int place : places) columns.push_back(row_group.plan.columns[static_cast<std::size_t>(place)]);
   auto reader = row_group.table.open(row_group.number, columns);
-  if (row_group.folding.may_repeat_texts) reader->may_repeat_texts();
+  if (row_group.reading.may_repeat_texts) reader->may_repeat_texts();
   if (std::find(row_group.matching.begin(), row_group.matching.end(), false) != row_group.matching.end()) {
     reader = std::make_unique<MatchingReader>(std::move(reader), row_group.matching);
   }
@@ -176,12 +176,12 @@ std::unique_ptr<BatchReader> open_columns(const MatchingRowGroup& row_group, std
 /// Returns whether conditions may be tested before the rest is read. They must not fail, because they are tested twice.
 bool may_read_late(const MatchingRowGroup& row_group) {
   const std::vector<Node>& filters = row_group.plan.filters;
-  return row_group.folding.may_drop_conditions && row_group.table.skips_cheaply() &&
+  return row_group.reading.may_drop_conditions && row_group.table.skips_cheaply() &&
          std::none_of(filters.begin(), filters.end(), [](const Node& filter) { return filter->can_fail; });
 }
 
-std::vector<int> columns_to_open(const QueryPlan& plan, const Folding& folding) {
-  if (folding.may_drop_conditions) return columns_read(plan);
+std::vector<int> columns_to_open(const QueryPlan& plan, const Reading& reading) {
+  if (reading.may_drop_conditions) return columns_read(plan);
   std::vector<int> all(plan.columns.size());
   std::iota(all.begin(), all.end(), 0);
   return all;
@@ -195,19 +195,22 @@ std::vector<int> columns_read(const QueryPlan& plan) {
   for (const Aggregate& aggregate : plan.aggregates) {
     if (aggregate.input) all.push_back(aggregate.input);
   }
+  if (plan.rows) {
+    for (const Output& output : plan.outputs) all.push_back(output.value);
+  }
   const std::set<int> read = columns_of(all);
   return {read.begin(), read.end()};
 }
 
 std::unique_ptr<BatchReader> open_row_group(const QueryPlan& plan, const Table& table, int number,
-                                            const Folding& folding) {
-  std::vector<int> columns = columns_to_open(plan, folding);
+                                            const Reading& reading) {
+  std::vector<int> columns = columns_to_open(plan, reading);
   if (columns.empty()) {
     const std::int64_t rows = table.rows(number);
     if (rows >= 0) return std::make_unique<CountReader>(rows);
     return table.open(number, {});
   }
-  const MatchingRowGroup row_group{plan, table, number, folding, matching_batches(plan, table, number)};
+  const MatchingRowGroup row_group{plan, table, number, reading, matching_batches(plan, table, number)};
   const auto& matching = row_group.matching;
   if (!matching.empty() && std::find(matching.begin(), matching.end(), true) == matching.end()) {
     return std::make_unique<CountReader>(0);
@@ -218,7 +221,7 @@ std::unique_ptr<BatchReader> open_row_group(const QueryPlan& plan, const Table& 
   const std::set<int> of_conditions = columns_of(tried);
   for (const int column : columns) (of_conditions.contains(column) ? early : late).push_back(column);
   if (early.empty() || late.empty()) return open_columns(row_group, std::move(columns));
-  return std::make_unique<LateColumns>(plan, tried, folding.kernels, open_columns(row_group, std::move(early)),
+  return std::make_unique<LateColumns>(plan, tried, reading.kernels, open_columns(row_group, std::move(early)),
                                        open_columns(row_group, std::move(late)));
 }
 

@@ -461,6 +461,7 @@ void add_columns(const std::string& sql, const nlohmann::json& tree, Syntax& syn
   const Json& fields = column->at("fields");
   const std::vector<Name> names = names_at(sql, location_of(*column, -1), fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].contains("A_Star")) syntax.columns.all = true;
     if (!fields[i].contains("String")) continue;
     if (i < names.size() && !names[i].quoted) {
       syntax.columns.lower_case.insert(lower_case(names[i].text));

@@ -24,6 +24,7 @@ struct Syntax {
   struct {
     std::set<std::string> exact;
     std::set<std::string> lower_case;
+    bool all = false;  ///< the query selects *
   } columns;
   /// The parameters of lambdas, by the byte where a lambda begins, which is the location of its NamedArgExpr.
   std::map<int, std::vector<Name>> lambdas;

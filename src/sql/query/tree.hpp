@@ -44,6 +44,11 @@ inline int first_location(const Json& node) {
   return std::max(location, 0);
 }
 
+/// Returns whether an expression is * or t.*.
+inline bool is_star(const Json& node) {
+  return node.contains("ColumnRef") && node.at("ColumnRef").at("fields").back().contains("A_Star");
+}
+
 /// Returns the name of the called function, without a schema.
 inline std::string function_name(const Json& call) { return string_of(call.at("funcname").back()); }
 
