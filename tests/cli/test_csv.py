@@ -337,7 +337,7 @@ def test_a_header_row_that_does_not_name_the_row_names(upsweep, text):
     """R's write.table writes such files. They may be refused, but not read as one column."""
     upsweep.write("t.csv", text)
     done = upsweep.run("query", "SELECT SUM(a), MAX(b) FROM 't.csv'", "--json")
-    assert done.returncode == 1 or json.loads(done.stdout)["rows"] == [[11, "y"]], done
+    assert done.returncode == 1 or json.loads(done.stdout).get("rows") == [[11, "y"]], done
 
 
 def test_names_that_only_look_like_several(upsweep):
