@@ -183,21 +183,19 @@ Grouped group_by(const P& policy, const Key* keys, const In* values, std::int64_
 /// `group_by(par, std::tie(countries, years), values, std::tie(out_countries, out_years), out)`.
 template <class... Keys, detail::ArrayArgument Values, class... OutKeys, detail::ArrayArgument Out, class Op = Add>
   requires(!std::ranges::range<Op> && sizeof...(Keys) == sizeof...(OutKeys))
-Grouped group_by(const Policy& policy, std::tuple<Keys&...> keys, const Values& values, std::tuple<OutKeys&...> out_keys,
-                 Out&& out, Op op = {}) {
-  return detail::group_by_numbered(policy, keys, values, out_keys, std::index_sequence_for<Keys...>(), [&](auto&&... of) {
-    return group_by(policy, of..., out, op);
-  });
+Grouped group_by(const Policy& policy, std::tuple<Keys&...> keys, const Values& values,
+                 std::tuple<OutKeys&...> out_keys, Out&& out, Op op = {}) {
+  return detail::group_by_numbered(policy, keys, values, out_keys, std::index_sequence_for<Keys...>(),
+                                   [&](auto&&... of) { return group_by(policy, of..., out, op); });
 }
 /// Also writes counts[g] = the number of rows of group g.
 template <class... Keys, detail::ArrayArgument Values, class... OutKeys, detail::ArrayArgument Out,
           std::ranges::range Counts, class Op = Add>
   requires(sizeof...(Keys) == sizeof...(OutKeys))
-Grouped group_by(const Policy& policy, std::tuple<Keys&...> keys, const Values& values, std::tuple<OutKeys&...> out_keys,
-                 Out&& out, Counts&& counts, Op op = {}) {
-  return detail::group_by_numbered(policy, keys, values, out_keys, std::index_sequence_for<Keys...>(), [&](auto&&... of) {
-    return group_by(policy, of..., out, counts, op);
-  });
+Grouped group_by(const Policy& policy, std::tuple<Keys&...> keys, const Values& values,
+                 std::tuple<OutKeys&...> out_keys, Out&& out, Counts&& counts, Op op = {}) {
+  return detail::group_by_numbered(policy, keys, values, out_keys, std::index_sequence_for<Keys...>(),
+                                   [&](auto&&... of) { return group_by(policy, of..., out, counts, op); });
 }
 /// Reduces the values of equal keys that are floats or strings. Example:
 /// `group_by(par, names, values, out_names, out, max)`.

@@ -31,6 +31,7 @@ struct NpyFile {
   // Takes the descriptor if the file can be read only once.
   NpyFile(Opened& opened, std::string file_name)
       : name(std::move(file_name)), regular(opened.regular), layout(read_npy_layout(opened.file, name)) {
+    require_one_dimension(layout, name);
     if (!regular) {
       stream = std::move(opened.file);
       return;
@@ -239,7 +240,6 @@ class NpyTable final : public FileTable {
 
 TableColumn open_npy(Opened opened, const std::string& name) {
   const auto file = std::make_shared<const NpyFile>(opened, name);
-  require_one_dimension(file->layout, name);
   TableColumn column{std::make_unique<NpyTable>(file), 0, name};
   const auto mapped = std::make_shared<MappedNpy>(file, std::move(opened.file));
   if (mapped->is_there()) column.elements = [mapped](std::int64_t first) { return mapped->from(first); };
