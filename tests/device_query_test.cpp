@@ -58,6 +58,11 @@ class Columns {
     add_bits("b");
     add_text("few", {"N", "R", "A", "", "zwölf"});
     add_text("flag", {"O", "F"});
+    constexpr std::int64_t kMost = 4'000'000'000'000'000;
+    add<std::int64_t>("us", Storage::int64, ValueKind::timestamp, 6, -kMost, kMost);
+    add<std::int64_t>("ns", Storage::int64, ValueKind::timestamp, 9, -kMost, kMost);
+    add<std::int64_t>("span", Storage::int64, ValueKind::duration, 3, -1'000'000, 1'000'000);
+    add<std::int32_t>("tod", Storage::int32, ValueKind::time, 3, 0, 86'399'999);
     if (with_nulls) validity_ = random_bits();
     for (const auto& column : columns_) {
       table_.add(column.field, column.bytes.data(), rows, with_nulls ? validity_.data() : nullptr, column.words);
@@ -347,6 +352,25 @@ TEST_F(DeviceQuery, Groups) {
       "ROUND(price, -4), ABS(si), COUNT(*), SUM(ROUND(d4, 2)) FROM t GROUP BY ROUND(price, -4), ABS(si)",
       "n, SUM(si) FROM t GROUP BY n ORDER BY n DESC LIMIT 3",
       "si, SUM(f64) FROM t WHERE few = 'none' GROUP BY si",
+      "f64 * 0, COUNT(*), SUM(n) FROM t GROUP BY f64 * 0 ORDER BY 1",
+      "f64, few, COUNT(*) FROM t GROUP BY f64, few ORDER BY f64 DESC, few LIMIT 20",
+      "ROUND(f32 / 10), b, COUNT(*) FROM t GROUP BY ROUND(f32 / 10), b",
+      "few, MIN(b), MAX(b), MIN(si > 20), MAX(f64 < 0) FROM t GROUP BY few",
+  });
+}
+
+TEST_F(DeviceQuery, Times) {
+  compare({
+      "MIN(us), MAX(us), MIN(ns), MAX(ns), SUM(span), MIN(span), MIN(tod), MAX(tod), COUNT(us) FROM t",
+      "COUNT(*), MIN(n) FROM t WHERE us > timestamp '1980-01-02 03:04:05.5' AND tod < '12:30'",
+      "COUNT(*) FROM t WHERE us > ns",
+      "COUNT(*), SUM(n) FROM t WHERE us > day OR us = ns",
+      "MAX(us + span), MIN(us - interval '1 day'), MAX(us - ns), SUM(us - ns) FROM t",
+      "SUM(span * 3 - interval '00:00:01.000001'), MAX(span / 7), MAX(span / interval '1 hour') FROM t",
+      "COUNT(*) FROM t WHERE day + interval '36 hours' < us",
+      "tod, COUNT(*), MAX(us) FROM t GROUP BY tod ORDER BY tod LIMIT 5",
+      "few, us, SUM(span) FROM t WHERE us > '1990-01-01' GROUP BY few, us ORDER BY us LIMIT 5",
+      "MAX(CASE WHEN b THEN us ELSE day END), COUNT(*) FROM t WHERE us IN ('1980-01-01', '1990-01-01 00:00:00.5')",
   });
 }
 

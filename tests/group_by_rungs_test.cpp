@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <limits>
@@ -14,6 +15,8 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -453,6 +456,44 @@ TEST(GroupByApi, SaysWhatIsWrong) {
     EXPECT_EQ(error.code(), Code::unsupported);
     EXPECT_NE(std::string(error.what()).find("more than four times"), std::string::npos) << error.what();
   }
+}
+
+TEST(GroupBy, KeysOfFloatsAndStringsAndSeveralKeys) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> floats{1.5, -0.0, 0.0, nan, -nan, 1.5};
+  const std::vector<std::string> words{"a", "b", "b", "c", "c", "b"};
+  const std::vector<int> numbers{1, 1, 1, 2, 2, 1};
+  const std::vector<int> values{1, 2, 3, 4, 5, 6};
+  std::vector<std::int64_t> sums(6);
+  std::vector<std::int64_t> counts(6);
+  std::vector<double> out_floats(6);
+  std::vector<std::string> out_words(6);
+  std::vector<int> out_numbers(6);
+  EXPECT_EQ(group_by(par, floats, values, out_floats, sums).groups, 3);
+  EXPECT_EQ(out_floats[0], 1.5);
+  EXPECT_FALSE(std::signbit(out_floats[1]));
+  EXPECT_TRUE(std::isnan(out_floats[2]));
+  EXPECT_EQ((std::vector(sums.begin(), sums.begin() + 3)), (std::vector<std::int64_t>{7, 5, 9}));
+  std::vector<int> greatest(6);
+  EXPECT_EQ(group_by(par, words, values, out_words, greatest, max).groups, 3);
+  EXPECT_EQ((std::vector(out_words.begin(), out_words.begin() + 3)), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ((std::vector(greatest.begin(), greatest.begin() + 3)), (std::vector<int>{1, 6, 5}));
+  const std::vector<std::string_view> views(words.begin(), words.end());
+  const Grouped all = group_by(par, std::tie(views, numbers, floats), values,
+                               std::tie(out_words, out_numbers, out_floats), sums, counts);
+  EXPECT_EQ(all.groups, 4);
+  EXPECT_EQ(out_words[3], "b");
+  EXPECT_EQ(out_numbers[2], 2);
+  EXPECT_EQ((std::vector(sums.begin(), sums.begin() + 4)), (std::vector<std::int64_t>{1, 5, 9, 6}));
+  EXPECT_EQ((std::vector(counts.begin(), counts.begin() + 4)), (std::vector<std::int64_t>{1, 2, 2, 1}));
+  std::vector<double> one(1);
+  EXPECT_EQ(code_of([&] { group_by(par, floats, values, one, sums); }), Code::unequal_lengths);
+  const std::vector<int> few{1, 2};
+  EXPECT_EQ(code_of([&] { group_by(par, std::tie(floats, few), values, std::tie(out_floats, out_numbers), sums); }),
+            Code::unequal_lengths);
+  EXPECT_EQ(code_of([&] { group_by(par, words, few, out_words, sums); }), Code::unequal_lengths);
+  const std::vector<double> none;
+  EXPECT_EQ(group_by(par, none, std::vector<int>(), out_floats, sums).groups, 0);
 }
 
 }  // namespace

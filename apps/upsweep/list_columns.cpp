@@ -210,7 +210,8 @@ std::vector<LoadedColumn> load_all(std::span<io::OpenedColumn> columns,
 std::vector<io::ResultColumn> result_columns(std::span<const io::ColumnInfo> columns) {
   std::vector<io::ResultColumn> results;
   for (const io::ColumnInfo& info : columns) {
-    results.push_back({.name = info.field, .type = info.type, .meaning = info.meaning, .scale = info.scale});
+    results.push_back(
+        {.name = info.field, .type = info.type, .meaning = info.meaning, .scale = info.scale, .zone = info.zone});
   }
   return results;
 }

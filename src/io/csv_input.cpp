@@ -131,7 +131,8 @@ CsvNames read_names(const CsvFile& file) {
     }
   }
   if (names.names.empty()) {
-    throw Error(Code::malformed, fmt::format("{}: --header names row {}, and the table has fewer rows", file.path, header.back()));
+    throw Error(Code::malformed,
+                fmt::format("{}: --header names row {}, and the table has fewer rows", file.path, header.back()));
   }
   if (file.dialect.has_row_names) names.names.insert(names.names.begin(), "");
   complete_names(names.names);

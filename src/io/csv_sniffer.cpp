@@ -254,7 +254,8 @@ class Sniffer {
     }
     if (!options_.escape && are_escaped(marks.quote)) marks.escape = '\\';
     std::vector<CsvMarks> all{marks};
-    if (!options_.escape && marks.escape == 0 && text_.head.find(std::string{'\\', marks.quote}) != std::string_view::npos) {
+    if (!options_.escape && marks.escape == 0 &&
+        text_.head.find(std::string{'\\', marks.quote}) != std::string_view::npos) {
       all.push_back(marks);
       all.back().escape = '\\';
     }

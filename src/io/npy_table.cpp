@@ -31,6 +31,7 @@ struct NpyFile {
   // Takes the descriptor if the file can be read only once.
   explicit NpyFile(Opened& opened)
       : path(opened.path), name(path.name), regular(opened.regular), layout(read_npy_layout(opened.file, name)) {
+    require_one_dimension(layout, name);
     if (!regular) {
       stream = std::move(opened.file);
       return;
@@ -245,7 +246,6 @@ class NpyTable final : public FileTable {
 
 TableColumn open_npy(Opened opened) {
   const auto file = std::make_shared<const NpyFile>(opened);
-  require_one_dimension(file->layout, file->name);
   TableColumn column{std::make_unique<NpyTable>(file), 0, file->name};
   const auto mapped = std::make_shared<MappedNpy>(file, std::move(opened.file));
   if (mapped->is_there()) column.elements = [mapped](std::int64_t first) { return mapped->from(first); };

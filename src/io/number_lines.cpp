@@ -227,9 +227,11 @@ void append_all(Numbers& numbers, const T* elements, std::int64_t n, int scale) 
 void read_column(ColumnReader& reader, Numbers& numbers) {
   const ColumnInfo& info = reader.info();
   numbers.name = info.name;
-  if (info.meaning == Meaning::date || is_temporal(info.meaning)) {
-    throw Error(Code::unsupported_type, fmt::format("{}: contains {}; name a column of numbers", info.name,
-                                                    info.meaning == Meaning::date ? "dates" : "times"));
+  if (info.meaning != Meaning::number && info.meaning != Meaning::decimal) {
+    const std::string_view what = info.meaning == Meaning::date      ? "dates"
+                                  : info.meaning == Meaning::boolean ? "booleans"
+                                                                     : "times";
+    throw Error(Code::unsupported_type, fmt::format("{}: contains {}; name a column of numbers", info.name, what));
   }
   const int scale = info.meaning == Meaning::decimal ? info.scale : 0;
   numbers.scale = scale;

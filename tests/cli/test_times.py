@@ -339,6 +339,27 @@ def test_keys_of_floats_in_many_groups(upsweep, arrow):
         assert "-0.0" not in [repr(key) for key, *_ in found]
 
 
+def test_lists_and_rows(upsweep, arrow):
+    stamps = np.array(["2024-01-01", "2023-01-01T00:00:00.5", "2022-01-01"], "M8[ms]")
+    lists = arrow.array([stamps[:2].tolist(), [], stamps[2:].tolist()], arrow.list_(arrow.timestamp("ms", "UTC")))
+    upsweep.table(
+        "t.parquet", {"l": lists, "x": stamps, "w": arrow.array([1, 2, 3], arrow.time64("ns")), "b": [True, False, True]}
+    )
+
+    def result(*args):
+        upsweep.text(*args, "-o", "o.parquet")
+        return arrow.parquet.read_table(upsweep.folder / "o.parquet")
+
+    least = result("segment", "t.parquet:l", "--op", "min")["l"]
+    assert least.type == arrow.timestamp("ms", "UTC") and least.cast(arrow.timestamp("ms")).to_pylist() == [
+        stamps[1].item(), None, stamps[2].item()
+    ]  # fmt: skip
+    assert result("pack", "t.parquet:l")["l"].combine_chunks().equals(lists)
+    kept = result("select", "--mask", "t.parquet:b", "t.parquet:x", "t.parquet:w")
+    assert kept["x"].to_pylist() == stamps[[0, 2]].tolist() and kept["w"].type == arrow.time64("ns")
+    upsweep.fails("invalid_argument", "segment", "t.parquet:l", "--op", "add")
+
+
 # ------------------------------------------------------------------------------------------------------------- axes
 
 
