@@ -306,16 +306,14 @@ TEST_F(IoTest, EmptyNpyHasNoChunks) {
 TEST_F(IoTest, NpyOfOtherTypesAndShapesIsRefused) {
   const std::string data(64, 'x');
   const std::pair<const char*, const char*> kinds[] = {
-      {">f8", "big-endian"},      {">i2", "big-endian"}, {"|O", "Python objects"}, {"<f2", "a.astype"},
-      {"<f16", "a.astype"},       {"<c8", "complex"},    {"<c16", "complex"},      {"|S5", "strings"},
-      {"<U5", "strings"},         {"|V8", "raw bytes"},  {"<M8[ns]", "dates"},     {"<m8[s]", "spans"},
-      {"", "unknown type"},       {"<", "unknown type"}, {"<i3", "unknown type"},  {"<i88", "unknown type"},
-      {"garbage", "unknown type"}};
+      {"|O", "Python objects"}, {"<f16", "a.astype"}, {"<c8", "complex"},         {"<c16", "complex"},
+      {"|S5", "strings"},       {"<U5", "strings"},   {"|V8", "raw bytes"},       {"<M8[Y]", "dates"},
+      {"<m8[ps]", "spans"},     {"", "unknown type"}, {"<", "unknown type"},      {"<i3", "unknown type"},
+      {"<i88", "unknown type"}, {"<M8[us", "dates"},  {"garbage", "unknown type"}};
   for (const auto& [descr, part] : kinds) {
     expect_error(Code::unsupported_type, part,
                  [&, kind = descr] { open_column(put("a.npy", npy(kind, "(1,)", data))); });
   }
-  expect_error(Code::unsupported_type, "boolean", [&] { open_column(put("a.npy", npy("|b1", "(64,)", data))); });
   for (const std::string descr : {"[('x', '<f8'), ('y', '<i4')]", "('<f8', (2,))"}) {
     expect_error(Code::unsupported_type, "structured", [&] {
       open_column(put("a.npy", npy_around("{'descr': " + descr + ", 'fortran_order': False, 'shape': (1,)}", data)));
@@ -326,6 +324,26 @@ TEST_F(IoTest, NpyOfOtherTypesAndShapesIsRefused) {
   expect_error(Code::unsupported_type, "3 dimensions in Fortran order", [&] {
     open_column(put("a.npy", npy_around("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 2, 2)}", data)));
   });
+}
+
+TEST_F(IoTest, NpyOfOtherWidthsAndOrdersIsConverted) {
+  const auto bytes = [](std::initializer_list<int> all) { return std::string(all.begin(), all.end()); };
+  EXPECT_EQ(
+      read_all<double>(
+          put("a.npy", npy(">f8", "(2,)", bytes({0x3F, 0xF8, 0, 0, 0, 0, 0, 0}) + bytes({0xC0, 0, 0, 0, 0, 0, 0, 0})))),
+      (std::vector<double>{1.5, -2}));
+  EXPECT_EQ(read_all<std::int16_t>(put("a.npy", npy(">i2", "(2,)", bytes({1, 2, 0xFF, 0xFE})))),
+            (std::vector<std::int16_t>{0x102, -2}));
+  EXPECT_EQ(read_all<float>(put("a.npy", npy("<f2", "(3,)", bytes({0, 0x3C, 1, 0, 0, 0x7C})))),
+            (std::vector<float>{1, 0x1p-24F, std::numeric_limits<float>::infinity()}));
+  EXPECT_EQ(read_all<std::uint8_t>(put("a.npy", npy("|b1", "(3,)", bytes({1, 0, 7})))),
+            (std::vector<std::uint8_t>{1, 0, 1}));
+  const std::string times =
+      put("a.npy", npy("<M8[h]", "(2,)", bytes({2, 0, 0, 0, 0, 0, 0, 0}) + bytes({-1, -1, -1, -1, -1, -1, -1, -1})));
+  EXPECT_EQ(read_all<std::int64_t>(times), (std::vector<std::int64_t>{7200, -3600}));
+  EXPECT_EQ(open_column(times)->info().meaning, Meaning::timestamp);
+  const std::string none = put("a.npy", npy("<m8[ms]", "(1,)", bytes({0, 0, 0, 0, 0, 0, 0, -128})));
+  expect_error(Code::null_value, "NULL", [&] { read_all<std::int64_t>(none); });
 }
 
 TEST_F(IoTest, HostileNpyHeadersAreMalformed) {
@@ -1039,12 +1057,7 @@ arrow::Type::type value_id(const arrow::DataType& type) {
 }
 
 TEST_F(TableTest, OtherTypesAreRefused) {
-  const std::shared_ptr<arrow::DataType> types[] = {arrow::utf8(),
-                                                    arrow::boolean(),
-                                                    arrow::timestamp(arrow::TimeUnit::MICRO),
-                                                    arrow::list(arrow::int64()),
-                                                    arrow::binary(),
-                                                    arrow::time32(arrow::TimeUnit::MILLI),
+  const std::shared_ptr<arrow::DataType> types[] = {arrow::utf8(), arrow::list(arrow::int64()), arrow::binary(),
                                                     arrow::dictionary(arrow::int8(), arrow::utf8())};
   for (const Container kind : kContainers) {
     for (const auto& type : types) {
@@ -1052,7 +1065,6 @@ TEST_F(TableTest, OtherTypesAreRefused) {
                                                                : require(require(arrow::MakeBuilder(type))->Finish());
       const std::string file = put_columns(kind, {{"x", array}});
       const std::string shown = type->id() == arrow::Type::LIST          ? "list<"
-                                : type->id() == arrow::Type::BOOL        ? "boolean"
                                 : value_id(*type) == arrow::Type::STRING ? "text"
                                                                          : type->ToString();
       expect_error(Code::unsupported_type, shown, [&] { open_column(file); });
@@ -1260,7 +1272,7 @@ TEST_F(TableTest, ACsvColumnThatIsNotOfNumbersNamesTheLine) {
     EXPECT_EQ(std::string(error.what()).find(file + message), 0U) << error.what();
   }
   EXPECT_EQ(read_all<double>(put("a.csv", text + "1e5,z\n") + ":x").back(), 1e5);
-  EXPECT_EQ(error_of([&] { read_all<std::int64_t>(put("b.csv", "x\ntrue\nfalse\n")); }).code(), Code::unsupported_type);
+  EXPECT_EQ(read_all<std::uint8_t>(put("b.csv", "x\ntrue\nfalse\n")), (std::vector<std::uint8_t>{1, 0}));
 }
 
 // Whether a quote is open, and where the last one opened; less than 0 if text follows the closing quote.

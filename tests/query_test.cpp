@@ -1481,6 +1481,50 @@ TEST(Query, AnAnswerSaysWhatWasDone) {
   EXPECT_EQ(carried.rung, "");
 }
 
+TEST(Query, TimestampsTimesAndDurations) {
+  const Longs stamps = {0, 1'500, -1, 86'400'000};
+  const Longs spans = {5, -7'200'000'000, 250'000, 0};
+  const std::vector<std::int32_t> times = {0, 1, 86'399, 43'200};
+  MemoryTable t;
+  t.add_timestamps("t", stamps, 3).add_timestamps("z", stamps, 3, "Europe/Paris");
+  t.add({.name = "s", .kind = ValueKind::duration, .storage = Storage::int64, .scale = 6}, spans.data(), 4);
+  t.add({.name = "w", .kind = ValueKind::time, .storage = Storage::int32}, times.data(), 4);
+  EXPECT_EQ(ask("SELECT MIN(t), MAX(t), MAX(z) FROM t", t),
+            "1969-12-31 23:59:59.999|1970-01-02 00:00:00|1970-01-02 00:00:00Z");
+  EXPECT_EQ(ask("SELECT SUM(s), MIN(s), MAX(w) FROM t", t), "-01:59:59.749995|-02:00:00|23:59:59");
+  EXPECT_EQ(ask("SELECT t, COUNT(*) FROM t GROUP BY t ORDER BY t LIMIT 2", t),
+            "1969-12-31 23:59:59.999|1;1970-01-01 00:00:00|1");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE t >= date '1970-01-01' AND t < '1970-01-01 00:00:01.5'", t), "1");
+  EXPECT_EQ(
+      ask("SELECT MAX(t + s), MAX(t - date '1970-01-01'), COUNT(*) FROM t WHERE w IN ('12:00', time '23:59:59')", t),
+      "1970-01-02 00:00:00|1 day|2");
+  EXPECT_EQ(failure("SELECT SUM(t) FROM t", t).code, Code::unsupported_type);
+  EXPECT_EQ(failure("SELECT COUNT(*) FROM t WHERE t = z", t).code, Code::unsupported_sql);
+  const Query query("SELECT w, SUM(s) FROM t GROUP BY w", t);
+  QueryCarry carry = query.fold(par, t);
+  carry.merge(query.fold(par, t).bytes());
+  EXPECT_EQ(query.answer(carry).rows.size(), 4U);
+  EXPECT_EQ(query.answer(carry).columns[1].kind, ValueKind::duration);
+  const Field field{.kind = ValueKind::timestamp, .scale = 3};
+  EXPECT_EQ(element_with_text(field, "1970-01-01 00:00:01.5"), 1'500);
+  EXPECT_EQ(element_with_text(field, "1970-01-01 00:00:01.5005"), std::nullopt);
+  EXPECT_EQ(iso_text({.kind = ValueKind::duration, .scale = 3}, {.exact = -90'061'500}), "-P1DT1H1M1.5S");
+  MemoryTable bad;
+  EXPECT_THROW(bad.add_timestamps("t", stamps, 4), Error);
+}
+
+TEST(Query, GroupsOfFloatsAndBooleansInExtremes) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> x = {0.0, -0.0, nan, -nan, 1.5, nan};
+  const Longs n = {1, 2, 4, 8, 16, 32};
+  MemoryTable t;
+  t.add("x", x).add("n", n);
+  EXPECT_EQ(ask("SELECT x, SUM(n) FROM t GROUP BY x", t), "0|3;NaN|44;1.5|16");
+  EXPECT_EQ(ask("SELECT x, n > 4, SUM(n) FROM t GROUP BY x, n > 4 ORDER BY x DESC, 2", t),
+            "NaN|false|4;NaN|true|40;1.5|true|16;0|false|3");
+  EXPECT_EQ(ask("SELECT x, MIN(n > 4), MAX(n > 4) FROM t GROUP BY x", t), "0|false|false;NaN|false|true;1.5|true|true");
+}
+
 TEST(Query, RunsTheRungThatIsAskedForOrNone) {
   const Longs x{1, 2};
   MemoryTable table;

@@ -39,6 +39,7 @@ struct ScanOptions {
   std::string device_memory;  ///< "": the default
   std::optional<std::string> output;
   bool one_file = false;  ///< with --mpi
+  std::optional<int> axis;
 };
 
 struct ReduceOptions {
@@ -48,6 +49,8 @@ struct ReduceOptions {
   std::string dtype;
   std::string nulls = "refuse";
   std::string device_memory;  ///< "": the default
+  std::optional<int> axis;
+  std::optional<std::string> output;  ///< with --axis
 };
 
 struct OffsetsOptions {

@@ -127,16 +127,21 @@ void declare_scan(CLI::App& command, ScanOptions& o) {
                 "with --mpi, write one OUT.npy on a shared file system, not one file per process")
       ->needs(mpi)
       ->needs(output);
+  command.add_option("--axis", o.axis, "scan a .npy array along this axis, from 0; -1 is the last")->excludes(mpi);
 }
 
 void declare_reduce(CLI::App& command, ReduceOptions& o) {
-  declare_input(command, o.input, o.files);
+  CLI::Option* const mpi = declare_input(command, o.input, o.files);
   command.add_option("--op", o.op, operator_names() + " (default: add)");
   command.add_option("--dtype", o.dtype,
                      "set the output type (default: int64, uint64, or the input's float type; for decimals, a decimal, "
                      "or float64)");
   declare_nulls(command, o.nulls, "leave out elements that are NULL");
   declare_device_memory(command, o.device_memory);
+  CLI::Option* const axis =
+      command.add_option("--axis", o.axis, "reduce a .npy array along this axis, from 0; -1 is the last")
+          ->excludes(mpi);
+  command.add_option("-o,--output", o.output, "with --axis, write OUT.npy")->needs(axis);
 }
 
 void declare_offsets(CLI::App& command, OffsetsOptions& o) {

@@ -50,7 +50,7 @@ std::string path_of(const Statement& statement, const std::vector<std::string>& 
                              : fmt::format("no table '{}'; --table defines: {}", wanted, fmt::join(names, ", ")));
 }
 
-/// A cell as JSON: exact integers of any length; decimals, dates, NaN and infinities are strings.
+/// A cell as JSON: exact integers of any length; decimals, dates, times, NaN and infinities are strings.
 std::string json_of(const Field& column, const Cell& cell) {
   if (cell.null) return "null";
   switch (column.kind) {
@@ -61,8 +61,11 @@ std::string json_of(const Field& column, const Cell& cell) {
       return std::isfinite(cell.real) ? json_text(cell.real) : json_text(text(column, cell));
     case ValueKind::decimal:
     case ValueKind::date:
+    case ValueKind::timestamp:
+    case ValueKind::time:
+    case ValueKind::duration:
     case ValueKind::text:
-      return json_text(text(column, cell));
+      return json_text(iso_text(column, cell));
   }
   detail::no_such_value();
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "along.hpp"
 #include "chunks.hpp"
 #include "column_files.hpp"
 #include "commands.hpp"
@@ -27,7 +28,7 @@ struct Reduced {
 };
 
 Reduced value_of(const void* element, Type type, const io::ColumnInfo& info) {
-  return {to_json(element, type, info), to_text(element, type, info), name(type)};
+  return {to_json(element, type, info), to_text(element, type, info), type_word(type, info)};
 }
 
 /// Sums of decimals are exact in 128 bits.
@@ -75,9 +76,10 @@ struct ReducePlan {
 };
 
 ReducePlan plan_of(const Common& common, const ReduceOptions& options, const io::ColumnInfo& read) {
-  const io::ColumnInfo info = meaning_of(read, options.dtype);
-  const Type type = parse_dtype(options.dtype, info);
-  const Operator op = parse_op(options.op, info, type);
+  io::ColumnInfo info = meaning_of(read, options.dtype);
+  const Type computed = parse_dtype(options.dtype, info);
+  const Operator op = parse_op(options.op, info, computed);
+  const Type type = type_by(op, computed, options.dtype, info);
   return {.info = info,
           .type = type,
           .given = given_type(type, options.dtype),
@@ -131,6 +133,7 @@ int reduce_on_ranks(const Common& common, const ReduceOptions& options) {
 }  // namespace
 
 int run_reduce(const Common& asked, const ReduceOptions& options) {
+  if (options.axis) return reduce_along_axis(asked, options);
   if (!options.files.empty()) return reduce_on_ranks(asked, options);
   const auto reader = open_input(asked, options.input, options.nulls);
   const Common common = with_device(asked, bytes_of(reader->info()));

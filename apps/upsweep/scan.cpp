@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "along.hpp"
 #include "chunks.hpp"
 #include "column_files.hpp"
 #include "commands.hpp"
@@ -136,9 +137,10 @@ struct ScanPlan {
 };
 
 ScanPlan plan_of(const Common& common, const ScanOptions& options, const io::ColumnInfo& read) {
-  const io::ColumnInfo info = meaning_of(read, options.dtype);
-  const Type type = parse_dtype(options.dtype, info);
-  const dynamic::ScanOptions how{.op = parse_op(options.op, info, type), .exclusive = options.exclusive};
+  io::ColumnInfo info = meaning_of(read, options.dtype);
+  const Type computed = parse_dtype(options.dtype, info);
+  const dynamic::ScanOptions how{.op = parse_op(options.op, info, computed), .exclusive = options.exclusive};
+  const Type type = type_by(how.op, computed, options.dtype, info);
   const dynamic::Carry carry = options.init ? parse_carry(*options.init, type, info, "--init") : dynamic::Carry(type);
   const Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, how.op, type));
   return {info, type, given_type(type, options.dtype), how, carry, policy, parse_device_memory(options.device_memory)};
@@ -326,7 +328,7 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
   const std::byte* const last = scanned.ends.last(1);
   if (common.json) {
     Json result{{"count", scanned.count()},
-                {"dtype", name(type)},
+                {"dtype", type_word(type, info)},
                 {"first", any ? to_json(scanned.ends.first(0), type, info) : Json()},
                 {"last", any ? to_json(last, type, info) : Json()},
                 {"rung", work.rung}};
@@ -416,7 +418,7 @@ class RangeOfFile final : public RankOutput {
       : is_first_(ranks.rank() == 0) {
     ranks.run([&] {
       if (!is_first_) return;
-      writer_ = std::make_unique<io::SharedNpyWriter>(path, column.type, column.meaning == io::Meaning::boolean);
+      writer_ = std::make_unique<io::SharedNpyWriter>(path, column.type, io::npy_descr(column));
     });
     ranks.settle();
     const std::string temporary = ranks.from_first(is_first_ ? writer_->temporary_path() : "");
@@ -522,6 +524,7 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
 }  // namespace
 
 int run_scan(const Common& common, const ScanOptions& asked) {
+  if (asked.axis) return scan_along_axis(common, asked);
   ScanOptions options = asked;
   options.output = output_of(common, asked.output, !asked.files.empty());
   if (!options.files.empty()) return scan_on_ranks(common, options);

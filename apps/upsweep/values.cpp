@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,23 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 
 bool is_date(const io::ColumnInfo& meaning) { return meaning.meaning == io::Meaning::date; }
 
+/// "1970-01-01 00:00" or "midnight"; empty for durations.
+std::string_view origin_of(const io::ColumnInfo& meaning) {
+  if (is_date(meaning)) return "1970-01-01";
+  return meaning.meaning == io::Meaning::timestamp ? "1970-01-01 00:00" : "midnight";
+}
+
+std::string_view unit_of(const io::ColumnInfo& meaning) {
+  constexpr std::string_view kUnits[] = {"seconds", "milliseconds", "microseconds", "nanoseconds"};
+  return is_date(meaning) ? "days" : kUnits[meaning.scale / 3];
+}
+
+std::string_view word_of(const io::ColumnInfo& meaning) {
+  if (is_date(meaning)) return "date";
+  if (meaning.meaning == io::Meaning::timestamp) return "timestamp";
+  return meaning.meaning == io::Meaning::time ? "time" : "duration";
+}
+
 bool is_boolean(Type type, const io::ColumnInfo& meaning) {
   return meaning.meaning == io::Meaning::boolean && type == Type::uint8;
 }
@@ -51,7 +69,24 @@ std::optional<std::int64_t> parse_scaled(std::string_view text, int scale) {
 Field field_of(Type type, const io::ColumnInfo& meaning) {
   if (is_scaled(type, meaning)) return {.kind = ValueKind::decimal, .scale = meaning.scale};
   if (is_date(meaning)) return {.kind = ValueKind::date};
+  if (io::is_temporal(meaning.meaning)) {
+    const ValueKind kind = meaning.meaning == io::Meaning::timestamp ? ValueKind::timestamp
+                           : meaning.meaning == io::Meaning::time    ? ValueKind::time
+                                                                     : ValueKind::duration;
+    return {.kind = kind, .scale = meaning.scale, .zone = meaning.zone};
+  }
   return {.kind = is_float(type) ? ValueKind::real : ValueKind::integer};
+}
+
+/// Seconds as text, by text() or iso_text(). The identities of minimum and maximum are infinite.
+std::string seconds_text(const void* element, Type type, const io::ColumnInfo& meaning,
+                         std::string (*text_of)(const Field&, const Cell&)) {
+  return visit_type(type, [&]<class T>(std::type_identity<T>) -> std::string {
+    const auto value = static_cast<std::int64_t>(element_of<T>(element));
+    if (value == std::numeric_limits<std::int64_t>::max()) return "Infinity";
+    if (value == std::numeric_limits<std::int64_t>::min()) return "-Infinity";
+    return text_of(field_of(type, meaning), {.exact = value});
+  });
 }
 
 /// Whether `to` holds each value of `from`; rounding to a float counts as holding.
@@ -67,12 +102,15 @@ std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json:
 
 void print_json(const Json& json) { print(json_text(json) + "\n"); }
 
+bool is_calendar(const io::ColumnInfo& meaning) { return is_date(meaning) || io::is_temporal(meaning.meaning); }
+
 bool is_scaled(Type type, const io::ColumnInfo& meaning) {
   return meaning.meaning == io::Meaning::decimal && type == Type::int64;
 }
 
 Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
   if (is_scaled(type, meaning) || is_date(meaning)) return to_text(element, type, meaning);
+  if (io::is_temporal(meaning.meaning)) return seconds_text(element, type, meaning, iso_text);
   if (is_boolean(type, meaning)) return element_of<std::uint8_t>(element) != 0;
   return visit_type(type, [&]<class T>(std::type_identity<T>) -> Json {
     const T value = element_of<T>(element);
@@ -87,6 +125,7 @@ Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
 
 std::string to_text(const void* element, Type type, const io::ColumnInfo& meaning) {
   if (is_boolean(type, meaning)) return element_of<std::uint8_t>(element) != 0 ? "true" : "false";
+  if (io::is_temporal(meaning.meaning)) return seconds_text(element, type, meaning, text);
   return visit_type(type, [&]<class T>(std::type_identity<T>) -> std::string {
     const T value = element_of<T>(element);
     if constexpr (std::is_floating_point_v<T>) {
@@ -102,7 +141,7 @@ std::string to_text(const void* element, Type type, const io::ColumnInfo& meanin
 
 std::string type_text(Type type, const io::ColumnInfo& meaning) {
   if (is_scaled(type, meaning)) return fmt::format("decimal, scale {}", meaning.scale);
-  return is_date(meaning) ? "date" : std::string(type_word(type, meaning));
+  return std::string(is_calendar(meaning) ? word_of(meaning) : type_word(type, meaning));
 }
 
 std::string_view type_word(Type type, const io::ColumnInfo& meaning) {
@@ -111,20 +150,22 @@ std::string_view type_word(Type type, const io::ColumnInfo& meaning) {
 
 std::string stored_text(const void* element, Type type, const io::ColumnInfo& meaning) {
   const bool scaled = is_scaled(type, meaning) && meaning.scale > 0;
-  if (!scaled && !is_date(meaning)) return {};
+  const bool is_number = is_date(meaning) || meaning.meaning == io::Meaning::time;
+  if (!scaled && !is_number) return {};
   const auto stored = visit_type(
       type, [&]<class T>(std::type_identity<T>) { return static_cast<std::int64_t>(element_of<T>(element)); });
   return fmt::format("{}: {} means {}",
                      scaled ? fmt::format("scaled by 1{}", std::string(static_cast<std::size_t>(meaning.scale), '0'))
-                            : "days since 1970-01-01",
+                            : fmt::format("{} since {}", unit_of(meaning), origin_of(meaning)),
                      stored, to_text(element, type, meaning));
 }
 
 dynamic::Carry parse_carry(std::string_view text, Type type, const io::ColumnInfo& meaning, std::string_view option) {
   return visit_type(type, [&]<class T>(std::type_identity<T>) {
     std::optional<T> value = parse_number<T>(text);
-    if (is_scaled(type, meaning) || is_date(meaning)) {
-      const auto stored = is_date(meaning) ? days_of(text) : parse_scaled(text, meaning.scale);
+    if (is_scaled(type, meaning) || is_calendar(meaning)) {
+      const auto stored =
+          is_calendar(meaning) ? element_with_text(field_of(type, meaning), text) : parse_scaled(text, meaning.scale);
       value = stored ? std::optional<T>(static_cast<T>(*stored)) : std::nullopt;
     }
     if (value) return dynamic::Carry::of(type, &*value);
@@ -151,8 +192,15 @@ std::int64_t parse_count(const std::string& text, std::string_view option, std::
 
 io::ColumnInfo meaning_of(const io::ColumnInfo& input, const std::string& dtype) {
   io::ColumnInfo meaning = input;
-  if (is_date(input) && !dtype.empty()) meaning.meaning = io::Meaning::number;
+  if (is_calendar(input) && !dtype.empty()) meaning.meaning = io::Meaning::number;
   return meaning;
+}
+
+Type type_by(Operator op, Type type, const std::string& dtype, io::ColumnInfo& meaning) {
+  if (meaning.meaning != io::Meaning::boolean) return type;
+  if (selects(op) && dtype.empty()) return meaning.type;
+  meaning.meaning = io::Meaning::number;
+  return type;
 }
 
 Type given_type(Type type, const std::string& dtype) {
@@ -165,7 +213,8 @@ io::ResultColumn column_of(const io::ColumnInfo& meaning, Type given, Operator o
   return {.name = meaning.field,
           .type = given,
           .meaning = keeps ? meaning.meaning : io::Meaning::number,
-          .scale = scaled ? meaning.scale : 0,
+          .scale = scaled || io::is_temporal(meaning.meaning) ? meaning.scale : 0,
+          .zone = meaning.zone,
           .misfit_is_null = selects(op)};
 }
 
@@ -233,11 +282,12 @@ Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type typ
   if (input.meaning == io::Meaning::decimal && !keeps_scale(*op)) {
     refuse("{} {} is not offered for decimals: choose one of {}", option, text, operator_names(&keeps_scale));
   }
-  if (is_date(input) && !selects(*op)) {
-    refuse(
-        "{} {} is not offered for dates: choose one of {}, or --dtype int64, which reads dates as days since "
-        "1970-01-01",
-        option, text, operator_names(&selects));
+  if (input.meaning == io::Meaning::duration && !keeps_scale(*op)) {
+    refuse("{} {} is not offered for durations: choose one of {}", option, text, operator_names(&keeps_scale));
+  }
+  if (is_calendar(input) && input.meaning != io::Meaning::duration && !selects(*op)) {
+    refuse("{} {} is not offered for {}s: choose one of {}, or --dtype int64, which reads them as {} since {}", option,
+           text, word_of(input), operator_names(&selects), unit_of(input), origin_of(input));
   }
   if (selects(*op) && !holds_every(type, input.type)) {
     refuse("{} {}: {} does not hold every {}: choose a wider --dtype", option, text, name(type), name(input.type));

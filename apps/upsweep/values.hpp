@@ -39,8 +39,11 @@ void print_json(const Json& json);
 /// Whether elements are the scaled int64 of a column of decimals.
 [[nodiscard]] bool is_scaled(Type type, const io::ColumnInfo& meaning);
 
-/// An element as JSON: an exact number; NaN, infinities, decimals and dates are strings. `meaning` has the scale of
-/// decimals if the type is still the scaled int64 of their column. Dates are int64.
+/// Whether elements are dates or seconds, which are printed as ISO text.
+[[nodiscard]] bool is_calendar(const io::ColumnInfo& meaning);
+
+/// An element as JSON: an exact number; NaN, infinities, decimals, dates and times are strings. `meaning` has the scale
+/// of decimals if the type is still the scaled int64 of their column. Dates and times are int64.
 Json to_json(const void* element, Type type, const io::ColumnInfo& meaning);
 /// An element as text, in the same way.
 std::string to_text(const void* element, Type type, const io::ColumnInfo& meaning);
@@ -51,7 +54,7 @@ std::string_view type_word(Type type, const io::ColumnInfo& meaning);
 std::string type_text(Type type, const io::ColumnInfo& meaning);
 
 /// Describes the stored number if it differs from the printed one: "scaled by 100: 1700 means 17.00",
-/// "days since 1970-01-01: 10440 means 1998-08-02". Otherwise empty.
+/// "days since 1970-01-01: 10440 means 1998-08-02". Otherwise empty. Timestamps and durations are stored as such.
 std::string stored_text(const void* element, Type type, const io::ColumnInfo& meaning);
 
 /// The carry of a command-line value in elements of `type`. Throws invalid_argument, which names the option.
@@ -67,8 +70,12 @@ std::string decimal_text(Int128 exact, int scale);
 /// number from least to most.
 std::int64_t parse_count(const std::string& text, std::string_view option, std::int64_t least, std::int64_t most);
 
-/// The meaning of a column's elements under --dtype: dates with a requested type are the days that they are stored as.
+/// The meaning of a column's elements under --dtype: dates and times with a requested type are the numbers that
+/// represent them.
 io::ColumnInfo meaning_of(const io::ColumnInfo& input, const std::string& dtype);
+/// The type of a computation by `op`: the elements' own type where booleans stay booleans, as their minimum does. In
+/// other computations booleans are the numbers 0 and 1, and `meaning` changes.
+Type type_by(Operator op, Type type, const std::string& dtype, io::ColumnInfo& meaning);
 /// The output type of a computation in `type`: float64 on request for decimals, which stay scaled int64 until then.
 Type given_type(Type type, const std::string& dtype);
 

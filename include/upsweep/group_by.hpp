@@ -9,6 +9,8 @@
 //           number.
 // Rungs     those of the ladder group-by. Grouped::groups is the number of groups.
 // Shapes    n keys and n values; outputs have capacity for the groups, or more. `n` is always enough.
+// Keys      are integers. Overloads for host memory also take floats, strings and several keys: they number the keys
+//           first, on one thread.
 // Types     keys are integers, and are equal if their bits are. Values have the ten types of types.hpp, and results
 //           the same type. Results of sums of integers may also have the 64-bit type of the same signedness.
 // Operators those of operators.hpp. A group's fold begins with its first value; min, max and similar operators are
@@ -42,14 +44,20 @@
 
 #include "upsweep/detail/require_cpp20.hpp"
 
+#include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <ranges>
+#include <tuple>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "upsweep/detail/arguments.hpp"
 #include "upsweep/detail/group_by_call.hpp"
+#include "upsweep/detail/group_keys.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/scan.hpp"
@@ -114,6 +122,19 @@ GroupByCall group_by_arrays(const Keys& keys, const Values& values, OutKeys&& ou
 /// Arguments are all arrays, or all pointers with their lengths.
 inline constexpr ArgumentRules kGroupByRules{.alike = 5, .integers = true};
 
+/// Groups by the numbers of groups, and then writes the groups' keys. `group(numbers, values, out_numbers)` does the
+/// former.
+template <class Keys, class Values, class OutKeys, std::size_t... kEach, class Group>
+Grouped group_by_numbered(const Policy& /*policy*/, const Keys& keys, const Values& values, const OutKeys& out_keys,
+                          std::index_sequence<kEach...> /*each*/, const Group& group) {
+  const NumberedKeys numbered = numbered_keys(std::get<kEach>(keys)...);
+  const auto capacity = std::min({static_cast<std::size_t>(std::ranges::size(std::get<kEach>(out_keys)))...});
+  std::vector<std::int64_t> out_numbers(capacity);
+  const Grouped grouped = group(numbered.groups, values, out_numbers);
+  (put_keys(std::get<kEach>(keys), numbered, std::get<kEach>(out_keys)), ...);
+  return grouped;
+}
+
 }  // namespace detail
 
 /// Reduces each group of equal keys: out_keys[g] = the key of group g, out[g] = the fold of its values. Example:
@@ -154,6 +175,37 @@ Grouped group_by(const P& policy, const Key* keys, const In* values, std::int64_
   call.out_counts = counts;
   call.counts_capacity = capacity;
   return detail::run_group_by(policy, call);
+}
+
+/// Reduces the values of rows whose keys are all equal: several arrays of keys, of integers, floats, strings or other
+/// types that std::hash has. out_keys are arrays with capacity for the groups. Keys are numbered on one thread of the
+/// host. Among floats, -0.0 is the key 0.0, and every NaN is one key. Example:
+/// `group_by(par, std::tie(countries, years), values, std::tie(out_countries, out_years), out)`.
+template <class... Keys, detail::ArrayArgument Values, class... OutKeys, detail::ArrayArgument Out, class Op = Add>
+  requires(!std::ranges::range<Op> && sizeof...(Keys) == sizeof...(OutKeys))
+Grouped group_by(const Policy& policy, std::tuple<Keys&...> keys, const Values& values, std::tuple<OutKeys&...> out_keys,
+                 Out&& out, Op op = {}) {
+  return detail::group_by_numbered(policy, keys, values, out_keys, std::index_sequence_for<Keys...>(), [&](auto&&... of) {
+    return group_by(policy, of..., out, op);
+  });
+}
+/// Also writes counts[g] = the number of rows of group g.
+template <class... Keys, detail::ArrayArgument Values, class... OutKeys, detail::ArrayArgument Out,
+          std::ranges::range Counts, class Op = Add>
+  requires(sizeof...(Keys) == sizeof...(OutKeys))
+Grouped group_by(const Policy& policy, std::tuple<Keys&...> keys, const Values& values, std::tuple<OutKeys&...> out_keys,
+                 Out&& out, Counts&& counts, Op op = {}) {
+  return detail::group_by_numbered(policy, keys, values, out_keys, std::index_sequence_for<Keys...>(), [&](auto&&... of) {
+    return group_by(policy, of..., out, counts, op);
+  });
+}
+/// Reduces the values of equal keys that are floats or strings. Example:
+/// `group_by(par, names, values, out_names, out, max)`.
+template <detail::KeyArray Keys, detail::ArrayArgument Values, class OutKeys, detail::ArrayArgument Out, class Op = Add>
+  requires(detail::ArrayArgument<Keys> && detail::kIsNumberedKey<detail::KeyOf<Keys>> && !std::ranges::range<Op>)
+Grouped group_by(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
+                 Op op = {}) {
+  return group_by(policy, std::tie(keys), values, std::tie(out_keys), out, op);
 }
 
 /// @cond

@@ -78,6 +78,9 @@ class UPSWEEP_CONTAINERS MemoryTable final : public Table {
   }
   /// Adds a column of decimals: value = element / 10^scale.
   MemoryTable& add_decimal(std::string name, std::span<const std::int64_t> values, int scale);
+  /// Adds a column of timestamps: seconds since 1970-01-01 00:00 = element / 10^scale, with a scale of 0, 3, 6 or 9. If
+  /// there is a zone, such as "UTC", the seconds are in UTC.
+  MemoryTable& add_timestamps(std::string name, std::span<const std::int64_t> values, int scale, std::string zone = {});
   /// Adds a column of dates: days since 1970-01-01.
   MemoryTable& add_dates(std::string name, std::span<const std::int32_t> values);
   /// Adds a text column: indices into a dictionary. The dictionary is copied.
@@ -114,7 +117,9 @@ class UPSWEEP_CONTAINERS MemoryTable final : public Table {
 
 /// A value of an answer. The answer must outlive it.
 struct Cell {
-  Int128 exact = 0;  ///< integers, decimals (times 10^scale), dates (days since 1970-01-01), booleans
+  /// Integers, decimals (times 10^scale), dates (days since 1970-01-01), booleans. For timestamps (since 1970-01-01
+  /// 00:00), times of day and durations: seconds times 10^scale.
+  Int128 exact = 0;
   double real = 0;
   std::string_view word = {};
   bool null = false;
@@ -124,7 +129,7 @@ struct Cell {
 /// empty.
 struct AnswerColumn {
   ValueKind kind = ValueKind::integer;
-  detail::Unwritten<std::int64_t> exact = {};  ///< integers, decimals, dates and booleans, as in cells
+  detail::Unwritten<std::int64_t> exact = {};  ///< values that are not reals or text, as in cells
   detail::Unwritten<Int128> wide = {};         ///< in place of `exact` if one of the values has more than 64 bits
   detail::Unwritten<double> reals = {};
   detail::Unwritten<std::int64_t> ends = {};  ///< the end of each string in `letters`, where strings are adjacent
@@ -224,11 +229,18 @@ struct UPSWEEP_CONTAINERS Answer {
   DeviceTimes times;
 };
 
-/// Returns a cell as it is displayed: "12.50", "1998-12-01", "NULL". A float64 is the shortest text that reads back as
-/// the same float64.
+/// Returns a cell as it is displayed: "12.50", "1998-12-01", "1998-12-01 12:30:00.5", "3 days 04:05:06", "NULL". A
+/// timestamp of a column with a zone is displayed in UTC: "1998-12-01 12:30:00Z". A float64 is the
+/// shortest text that reads back as the same float64.
 [[nodiscard]] std::string text(const Field& column, const Cell& cell);
+/// Like text(), but timestamps and durations are as in ISO 8601: "1998-12-01T12:30:00.5", "P3DT4H5M6S".
+[[nodiscard]] std::string iso_text(const Field& column, const Cell& cell);
 /// Returns the days since 1970-01-01 of a date of the years 1 to 9999, "1998-12-01"; nullopt if the text is not a date.
 [[nodiscard]] std::optional<std::int64_t> days_of(std::string_view date);
+/// Returns the element of a column of dates, timestamps, times or durations whose text is "1998-12-01",
+/// "1998-12-01 12:30:00.5", "12:30" or "3 days 04:05:06". Returns nullopt if the text is none, or if no element has
+/// exactly this value. A timestamp with a zone has an offset or is in UTC.
+[[nodiscard]] std::optional<std::int64_t> element_with_text(const Field& column, std::string_view text);
 /// Returns the float64 nearest to exact / 10^scale.
 [[nodiscard]] double decimal_value(Int128 exact, int scale);
 
@@ -348,7 +360,7 @@ class UPSWEEP_CONTAINERS Query {
   Query(Query&&) noexcept;
   Query& operator=(Query&&) noexcept;
 
-  /// Returns the columns of the answer: name, kind, scale and storage. The storage is that of the table's column if the
+  /// Returns the columns of the answer: name, kind, scale, zone and storage. The storage is that of the table's column if the
   /// query selects a column unchanged. Otherwise it is a storage that holds every value: int64 or int128, for example.
   [[nodiscard]] std::vector<Field> columns() const;
 

@@ -58,6 +58,8 @@ Bytes bits_of(std::size_t rows, const IsSet& is_set) {
   return bits;
 }
 
+constexpr int kMilliDigits = 3;  // digits after the second
+
 /// Copies values, with all threads if there are many: this is the first write to the memory.
 template <class To, class From>
 void copy(const From& values, To* to) {
@@ -122,17 +124,30 @@ void add_text(const AnswerColumn& from, Column& column) {
   copy<std::byte>(from.letters, column.letters);
 }
 
-void add_values(const AnswerColumn& from, int scale, Column& column) {
+/// Arrow's letter for the unit of a timestamp, a time or a duration.
+char unit_of(const Field& field) { return "smun"[field.scale / kMilliDigits]; }
+
+void add_values(const AnswerColumn& from, const Field& field, Column& column) {
   switch (from.kind) {
     case ValueKind::integer:
       return add_integers(from, column);
     case ValueKind::decimal:
-      return add_wide(from, scale, column);
+      return add_wide(from, field.scale, column);
     case ValueKind::text:
       return add_text(from, column);
     case ValueKind::date:
       column.format = "tdD";
       return add_exact<std::int32_t>(from, column);
+    case ValueKind::timestamp:
+      column.format = std::string("ts") + unit_of(field) + ":" + field.zone;
+      return add_exact<std::int64_t>(from, column);
+    case ValueKind::time:
+      column.format = std::string("tt") + unit_of(field);
+      if (field.scale <= kMilliDigits) return add_exact<std::int32_t>(from, column);
+      return add_exact<std::int64_t>(from, column);
+    case ValueKind::duration:
+      column.format = std::string("tD") + unit_of(field);
+      return add_exact<std::int64_t>(from, column);
     case ValueKind::real:
       column.format = "g";
       return copy<double>(from.reals, column.values);
@@ -148,7 +163,7 @@ Column column_of(const Answer& answer, std::size_t which) {
   const Field& field = answer.columns[which];
   const AnswerColumn& from = answer.rows.columns[which];
   Column column{.name = field.name};
-  add_values(from, field.scale, column);
+  add_values(from, field, column);
   if (from.nulls.empty()) return column;
   column.nulls = std::count(from.nulls.begin(), from.nulls.end(), 1);
   column.validity = bits_of(from.size(), [&](std::size_t i) { return from.nulls[i] == 0; });

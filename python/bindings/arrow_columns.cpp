@@ -32,12 +32,6 @@ constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
     {"+r", "run_end_encoded"},
     {"+vl", "list_view"},
     {"+vL", "large_list_view"},
-    {"ts", "timestamp"},
-    {"tts", "time32[s]"},
-    {"ttm", "time32[ms]"},
-    {"ttu", "time64[us]"},
-    {"ttn", "time64[ns]"},
-    {"tD", "duration"},
     {"tiM", "month_interval"},
     {"tiD", "day_time_interval"},
     {"tin", "month_day_nano_interval"},
@@ -113,6 +107,8 @@ bool set_type(ColumnType& type, std::string_view format) {
   if (known == nullptr) return false;
   type.field.kind = known->kind;
   type.field.storage = known->storage;
+  type.field.scale = known->scale;
+  type.field.zone = io::zone_in(format);
   type.stored = known->stored;
   type.width = known->width;
   type.text = known->text;

@@ -88,8 +88,8 @@ class NoRows final : public Table {
 };
 
 /// Returns a table's columns as tuples (name, kind, storage, scale, unsupported, has_own_order, is_untyped,
-/// is_all_null, elements), which can be sent to another process. `elements`: of lists the kind and storage, otherwise
-/// an empty tuple.
+/// is_all_null, elements, zone), which can be sent to another process. `elements`: of lists the kind and storage,
+/// otherwise an empty tuple.
 nb::tuple fields(const Table& table) {
   nb::list all;
   for (const Field& field : table.fields()) {
@@ -98,7 +98,8 @@ nb::tuple fields(const Table& table) {
       elements = nb::make_tuple(static_cast<int>(field.element->kind), static_cast<int>(field.element->storage));
     }
     all.append(nb::make_tuple(field.name, static_cast<int>(field.kind), static_cast<int>(field.storage), field.scale,
-                              field.unsupported, field.has_own_order, field.is_untyped, field.is_all_null, elements));
+                              field.unsupported, field.has_own_order, field.is_untyped, field.is_all_null, elements,
+                              field.zone));
   }
   return nb::tuple(all);
 }
@@ -110,6 +111,7 @@ std::shared_ptr<Table> table_of_fields(const nb::tuple& tuples) {
                    .kind = static_cast<ValueKind>(nb::cast<int>(each[1])),
                    .storage = static_cast<Storage>(nb::cast<int>(each[2])),
                    .scale = nb::cast<int>(each[3]),
+                   .zone = nb::cast<std::string>(each[9]),
                    .unsupported = nb::cast<std::string>(each[4]),
                    .is_untyped = nb::cast<bool>(each[6]),
                    .is_all_null = nb::cast<bool>(each[7]),
@@ -191,12 +193,15 @@ nb::object integer(const Field& column, const Cell& cell) {
   return nb::steal(PyLong_FromString(text(column, cell).c_str(), nullptr, 10));
 }
 
-/// Returns a cell: integers and days since 1970-01-01 as integers, decimals as text.
+/// Returns a cell: integers, days since 1970-01-01 and seconds · 10^scale as integers, decimals as text.
 nb::object value(const Field& column, const Cell& cell) {
   if (cell.null) return nb::none();
   switch (column.kind) {
     case ValueKind::integer:
     case ValueKind::date:
+    case ValueKind::timestamp:
+    case ValueKind::time:
+    case ValueKind::duration:
       return integer(column, cell);
     case ValueKind::real:
       return nb::float_(cell.real);
@@ -233,7 +238,7 @@ nb::list columns(const Answer& answer) {
   nb::list all;
   for (const Field& column : answer.columns) {
     const std::string_view kind = name(column.kind);
-    all.append(nb::make_tuple(column.name, nb::str(kind.data(), kind.size())));
+    all.append(nb::make_tuple(column.name, nb::str(kind.data(), kind.size()), column.scale, column.zone));
   }
   return all;
 }

@@ -9,7 +9,9 @@ import difflib
 import html
 import importlib.util
 import os
+import re
 import weakref
+import zoneinfo
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -41,7 +43,8 @@ class Answer:
 
     `pyarrow.table(answer)`, `polars.DataFrame(answer)`, `pandas.DataFrame.from_arrow(answer)` and DuckDB read it through its
     `__arrow_c_stream__`. In this stream integers are int64. A column with an integer that does not fit is uint64, or decimals
-    of 38 digits. Decimals have 38 digits and the scale of the expression. Dates are date32, and text is utf8.
+    of 38 digits. Decimals have 38 digits and the scale of the expression. Dates are date32, and text is utf8. Timestamps,
+    times of day and durations keep their unit, and timestamps their time zone.
     `pandas.DataFrame(answer)` reads the rows, and takes the column names from the first row. An answer without rows has no
     columns there.
 
@@ -59,8 +62,8 @@ class Answer:
 
     def __init__(self, answer: Any):
         self._answer = answer
-        self._fields: list[tuple[str, str]] = answer.columns
-        self.columns = [name for name, _ in self._fields]
+        self._fields: list[tuple[str, str, int, str]] = answer.columns  # name, kind, scale, time zone
+        self.columns = [field[0] for field in self._fields]
         self.rung: str = answer.rung
         self.seconds: float = answer.seconds
         self.bytes_spilled: int = answer.bytes_spilled
@@ -69,21 +72,26 @@ class Answer:
         return self._answer.rows
 
     def _values(self, index: int) -> list[Any]:
-        return [_python_value(self._fields[index][1], value) for value in self._answer.values(index)]
+        _, kind, scale, zone = self._fields[index]
+        zone_info = _zone_info(zone) if zone else None
+        return [_python_value(kind, scale, zone_info, value) for value in self._answer.values(index)]
 
     def __getitem__(self, column: str | int) -> np.ndarray:
         """Returns a column by its name or number, as a NumPy array.
 
-        Floats are float64, and NULL is NaN. Dates are datetime64[D], and NULL is NaT. Integers are int64 and booleans are bool
-        if all of them fit and none is NULL. All other columns, also decimals and text, contain Python objects, and NULL is None.
+        Floats are float64, and NULL is NaN. Dates are datetime64[D], and NULL is NaT. Timestamps are datetime64 and durations
+        timedelta64 in the unit of their column; timestamps with a time zone are in UTC. Integers are int64 and booleans are
+        bool if all of them fit and none is NULL. All other columns, also decimals and text, contain Python objects, and NULL
+        is None.
         """
         index = self._index(column)
-        kind = self._fields[index][1]
+        _, kind, scale, _ = self._fields[index]
         values = self._answer.values(index)
         if kind == "real":
             return np.array([np.nan if value is None else value for value in values], np.float64)
-        if kind == "date":
-            return np.array([np.iinfo(np.int64).min if value is None else value for value in values], np.int64).view("M8[D]")
+        dtype = {"date": "M8[D]", "timestamp": f"M8[{_unit(scale)}]", "duration": f"m8[{_unit(scale)}]"}.get(kind)
+        if dtype:
+            return np.array([np.iinfo(np.int64).min if value is None else value for value in values], np.int64).view(dtype)
         if kind == "boolean" and None not in values:
             return np.array(values, np.bool_)
         if kind == "integer" and None not in values and all(-(2**63) <= value < 2**63 for value in values):
@@ -105,7 +113,10 @@ class Answer:
         return column % len(self.columns)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Returns a dict of column name to list of Python values: int, Decimal, float, date, bool, str, and None for NULL."""
+        """Returns a dict of column name to list of Python values: int, Decimal, float, date, datetime, time, timedelta, bool,
+        str, and None for NULL.
+
+        A value that Python's type lacks is a NumPy value: years before 1 and after 9999, and fractions of a microsecond."""
         return {name: self._values(self._index(name)) for name in self.columns}
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -126,7 +137,7 @@ class Answer:
         lines = [
             "  ".join(
                 cell.ljust(width) if kind == "text" else cell.rjust(width)
-                for cell, width, (_, kind) in zip(row, widths, self._fields, strict=True)
+                for cell, width, (_, kind, *_) in zip(row, widths, self._fields, strict=True)
             ).rstrip()
             for row in table
         ]
@@ -145,7 +156,24 @@ class Answer:
         return [f"… {len(self):,} rows in all"] if len(self) > _SHOWN_ROWS else []
 
 
-def _python_value(kind: str, value: Any) -> Any:
+def _unit(scale: int) -> str:
+    """NumPy's unit for a number of digits after the second."""
+    return ("s", "ms", "us", "ns")[scale // 3]
+
+
+def _zone_info(zone: str) -> datetime.tzinfo:
+    """Python's time zone of that name, such as "Europe/Paris" or "+02:00"; UTC if Python does not have it."""
+    offset = re.fullmatch(r"([+-])(\d\d):?(\d\d)", zone)
+    if offset:
+        size = datetime.timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        return datetime.timezone(-size if offset[1] == "-" else size)
+    try:
+        return zoneinfo.ZoneInfo(zone)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        return datetime.UTC
+
+
+def _python_value(kind: str, scale: int, zone: datetime.tzinfo | None, value: Any) -> Any:
     if value is None:
         return None
     if kind == "decimal":
@@ -153,7 +181,18 @@ def _python_value(kind: str, value: Any) -> Any:
     if kind == "date":
         day = np.datetime64(value, "D")
         return day.item() if isinstance(day.item(), datetime.date) else day  # Python's dates cover the years 1 to 9999
-    return value
+    if kind not in ("timestamp", "time", "duration"):
+        return value
+    given = np.datetime64(value, _unit(scale)) if kind == "timestamp" else np.timedelta64(value, _unit(scale))
+    whole = scale <= 6 or value % 1000 == 0
+    python = given.astype(f"{given.dtype.kind}8[us]").item() if whole else None
+    if kind == "timestamp" and isinstance(python, datetime.datetime):
+        return python.replace(tzinfo=datetime.UTC).astimezone(zone) if zone else python
+    if kind == "duration" and isinstance(python, datetime.timedelta):
+        return python
+    if kind == "time" and isinstance(python, datetime.timedelta) and 0 <= python.days < 1:
+        return (datetime.datetime.min + python).time()
+    return given
 
 
 def query(
@@ -600,6 +639,8 @@ def _large_integers(values: Sequence[int], what: str) -> Any:
 
 def _array_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, Any]:
     """The column in the form that upsweep._queries accepts."""
+    if values.dtype.kind in "Mm":
+        return _time_column(name, values)
     dtype = values.dtype.name
     if dtype == "object":  # an empty list, whose elements have no type
         return name, "n", "", None, None
@@ -607,13 +648,31 @@ def _array_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, An
         return name, _FORMATS[dtype], "", values.view("u2") if dtype == "float16" else values, None
     if dtype == "bool":
         return name, "b", "", np.packbits(values, bitorder="little"), None
-    if dtype == "datetime64[D]":
-        days = values.view(np.int64)
-        valid = ~np.isnat(values)
-        if np.any(days[valid] != days[valid].astype(np.int32)):
-            raise ValueError(f"{name}: a date is out of range: dates have 32 bits")
-        return name, "tdD", "", days.astype(np.int32), None if valid.all() else np.packbits(valid, bitorder="little")
     return name, "", dtype, None, None
+
+
+def _time_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, Any]:
+    """A column of datetime64 or timedelta64. Units that Arrow lacks become days or seconds."""
+    unit, count = np.datetime_data(values.dtype)
+    is_date = values.dtype.kind == "M" and unit in ("Y", "M", "W", "D")
+    wanted = "D" if is_date else "s" if unit in ("W", "D", "h", "m") else unit
+    if count != 1 or wanted not in ("D", "s", "ms", "us", "ns"):
+        return name, "", values.dtype.name, None, None
+    converted = values.astype(f"{values.dtype.kind}8[{wanted}]", copy=False)
+    elements = converted.view(np.int64)
+    valid = ~np.isnat(values)
+    fits = converted.astype(values.dtype)[valid] == values[valid]
+    if is_date:
+        fits &= elements[valid] == elements[valid].astype(np.int32)
+    if not np.all(fits):
+        raise ValueError(f"{name}: a {'date is out of range: dates have 32 bits' if is_date else 'time does not fit 64 bits'}")
+    letter = (
+        "tdD"
+        if is_date
+        else f"{'ts' if values.dtype.kind == 'M' else 'tD'}{wanted[0]}{':' if values.dtype.kind == 'M' else ''}"
+    )
+    bits = None if valid.all() else np.packbits(valid, bitorder="little")
+    return name, letter, "", elements.astype(np.int32) if is_date else elements, bits
 
 
 def paths_of(source: Any) -> list[str] | None:

@@ -11,9 +11,23 @@ from typing import Any
 import numpy as np
 
 from . import _core, _options
-from ._arrays import NUMPY, Array, dtype_name, flag, flat, number_type, result_type, take_in_numbers, take_out, whole
+from ._arrays import (
+    NUMPY,
+    Array,
+    dtype_name,
+    flag,
+    flat,
+    number_type,
+    require_numbers,
+    result_type,
+    take_in,
+    take_in_numbers,
+    take_out,
+    whole,
+)
 from ._lists import take_in_pair
 from ._plain import plain
+from ._times import take_times
 
 OPERATORS: tuple[str, ...] = _core.OPERATORS
 
@@ -148,7 +162,8 @@ def scan(
     ----------
     x : array
         Elements are integers of 8 to 64 bits, float32, float64 or bool; any shape and strides. The array may be of NumPy, CuPy,
-        PyTorch, JAX, pyarrow, Polars or pandas. The result belongs to the same library, in the same memory.
+        PyTorch, JAX, pyarrow, Polars or pandas. The result belongs to the same library, in the same memory. Dates, times and
+        durations (datetime64, timedelta64) have a minimum and a maximum, and durations a sum, of the same type.
     op : str
         The name of an operator, such as "add", "min" or "xor". The error for an unknown name lists all. Bitwise operators need
         integers.
@@ -302,7 +317,12 @@ def _with_initial(x: Array, op: str, axis: int | None, dtype: Any, overflow: str
 
 
 def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: Any, overflow: Any, out: Any, name: str) -> Any:
-    x = take_in_numbers(value, "x")
+    x = take_in(value, "x")
+    times, initial, target = take_times(x, "x", op, dtype, initial, out)
+    if times is not None:
+        result = times.without_identity(_scan(x.data, op, exclusive, initial, axis, None, overflow, target, name))
+        return out if out is not None else x.give(result, beside=True)
+    require_numbers(x, "x")
     if x.data.ndim == 0:
         raise ValueError(f"{name}: an array without dimensions: at least one is needed")
     along = _axis(axis, x.data.ndim, name)
@@ -433,7 +453,14 @@ def reduce(
     array([4, 1])
     """
     operator_name(op)
-    given_x = take_in_numbers(x, "x")
+    given_x = take_in(x, "x")
+    times, initial, target = take_times(given_x, "x", op, dtype, initial, out)
+    if times is not None:
+        result = reduce(given_x.data, op=op, initial=initial, axis=axis, overflow=overflow, out=target)
+        if out is not None:
+            return out
+        return np.int64(result).view(times.kind) if axis is None else given_x.give(result)
+    require_numbers(given_x, "x")
     xp, of = given_x.xp, tuple(given_x.data.shape)
     along = None if axis is None else _axis(axis, len(of), "reduce")
     shape = () if along is None else (*of[:along], *of[along + 1 :])

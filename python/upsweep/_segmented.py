@@ -24,9 +24,11 @@ from ._arrays import (
     tuple_of,
     written_to,
 )
+from ._keys import Key, are_several, key_of, of_integers, together
 from ._lists import Ragged, take_in_ragged
 from ._plain import plain
 from ._scan import beginning, checked_out, operator_name, type_of_result
+from ._times import take_times
 
 REDUCERS = {"any": "bool", "all": "bool", "count": "int64", "count_nonzero": "int64", "argmin": "int64", "argmax": "int64"}
 
@@ -108,7 +110,7 @@ def segmented_reduce(
     -------
     array of shape (n,)
         The result of an empty list is `initial`, or the operator's identity. The identity is 0 or 1, for "min" the maximum value
-        of the type, and for "max" the minimum value. For "argmin" and "argmax" the result of an empty list is -1. Positions
+        of the type, and for "max" the minimum value; of dates and times both are NaT. For "argmin" and "argmax" the result of an empty list is -1. Positions
         count from the start of the list. NaN is both minimum and maximum of a list that contains NaN.
 
     Raises
@@ -135,14 +137,17 @@ def segmented_reduce(
     array([ 0, -1,  0])
     """
     ragged = take_in_ragged(content, lists, valid)
+    times, initial, target = take_times(ragged.content, "content", op, dtype, initial, out, tuple(REDUCERS))
     require_numbers(ragged.content, "content")
-    wanted = _reduced_type(ragged.content, op, initial, dtype, out, overflow)
+    wanted = _reduced_type(ragged.content, op, initial, dtype, target, overflow)
     first = None if op in REDUCERS else beginning(initial, op, wanted)
-    result, given = _result(ragged.content, (ragged.lists.count,), wanted, out, ragged.inputs)
+    result, given = _result(ragged.content, (ragged.lists.count,), wanted, target, ragged.inputs)
     _core.segmented_reduce(
         _where(ragged, overflow), op, ragged.lists.bounds, ragged.lists.valid, _elements(ragged), ragged.valid,
         first, ragged.content.xp.elements(result),
     )  # fmt: skip
+    if times is not None:
+        times.without_identity(result)
     return _give(ragged.content, result, given, out)
 
 
@@ -336,8 +341,11 @@ def _offsets_of_runs(keys: Array, count: int) -> Any:
     return offsets
 
 
-def _require_as_many(keys: Array, values: Any) -> Array:
+def _require_as_many(keys: Array, values: Any, op: str | None = None, dtype: Any = None) -> Array:
+    """Converts the values. With an operator, dates, times and durations become integers, and its results become times again."""
     taken = take_in(values, "values")
+    if op is not None:
+        take_times(taken, "values", op, dtype, None, None)
     if tuple(taken.data.shape) != tuple(keys.data.shape):
         raise ValueError(f"values: shape {tuple(taken.data.shape)}, but that of the keys is {tuple(keys.data.shape)}")
     require_numbers(taken, "values")
@@ -477,6 +485,12 @@ def _values_for(values: Array, op: str, dtype: str) -> Any:
     return values.xp.astype(values.data, dtype)
 
 
+def _several_keys(keys: Any) -> list[Key]:
+    if len(keys) == 0:
+        raise ValueError("keys: at least one is needed")
+    return [key_of(key, f"key {i}") or of_integers(key, f"key {i}") for i, key in enumerate(keys)]
+
+
 @plain
 def group_by(
     keys: Any,
@@ -493,8 +507,10 @@ def group_by(
 
     Parameters
     ----------
-    keys : array of shape (m,)
-        Integers.
+    keys : array of shape (m,), or tuple of such arrays
+        Integers, floats, booleans, dates, times or text. The float -0.0 is the key 0.0, and every NaN is one key. NULL is a
+        separate key. A tuple contains several keys: rows are in one group if all their keys are equal. Keys other than
+        integers must be in host memory.
     values : array of shape (m,)
     op : str
         The name of an operator, as for `scan`.
@@ -507,13 +523,14 @@ def group_by(
     counts : bool
         If true, the number of rows of each group is also returned.
     out : tuple of two arrays, or three, optional
-        The arrays to write the keys, the folds and the counts to. An array may be longer than its result. Its first elements
-        are then written and returned.
+        The arrays to write the keys, the folds and the counts to, for one key of integers. An array may be longer than its
+        result. Its first elements are then written and returned.
 
     Returns
     -------
     tuple of two arrays, or three, of shape (groups,)
-        The key of each group, the fold of its values, and their count. Groups are in the order of their first rows.
+        The key of each group, the fold of its values, and their count. Groups are in the order of their first rows. With several
+        keys, the first element is a tuple of arrays.
 
     Raises
     ------
@@ -529,10 +546,23 @@ def group_by(
     >>> import numpy, upsweep
     >>> upsweep.group_by(numpy.array([5, 2, 5]), numpy.array([10, 20, 30]))
     (array([5, 2]), array([40, 20]))
+    >>> upsweep.group_by((numpy.array([5, 2, 5]), ["a", "b", "a"]), numpy.array([10, 20, 30]))
+    ((array([5, 2]), array(['a', 'b'], dtype=object)), array([40, 20]))
     """
-    taken = _keys(keys, INTEGERS)
-    given = _require_as_many(taken, values)
     operator_name(op)
+    several = are_several(keys)
+    found = _several_keys(keys) if several else key_of(keys, "keys")
+    if found is not None:
+        if out is not None:
+            raise TypeError("out: it is for one key of integers")
+        all_keys = found if isinstance(found, list) else [found]
+        codes = together(all_keys)
+        _, *results = group_by(codes, values, op=op, dtype=dtype, overflow=overflow, counts=counts)
+        _, firsts = group_by(codes, np.arange(len(codes)), op="min")
+        given_keys = tuple(key.rows(firsts) for key in all_keys)
+        return (given_keys if several else given_keys[0], *results)
+    taken = _keys(keys, INTEGERS)
+    given = _require_as_many(taken, values, op, dtype)
     wanted = type_of_result(given, op, dtype, None, overflow)
     given.data = _values_for(given, op, wanted)
     results = [(taken, taken.dtype), (given, wanted)]

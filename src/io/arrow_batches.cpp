@@ -44,6 +44,8 @@ bool set_type(Field& field, const arrow::DataType& type) {
   if (known == nullptr) return false;
   field.kind = known->kind;
   field.storage = known->storage;
+  field.scale = known->scale;
+  if (type.id() == arrow::Type::TIMESTAMP) field.zone = static_cast<const arrow::TimestampType&>(type).timezone();
   return true;
 }
 
@@ -97,7 +99,8 @@ class Column {
     }
     Field field;
     const bool known = set_type(field, type);
-    return known && field.kind == field_.kind && field.storage == field_.storage && field.scale == field_.scale;
+    return known && field.kind == field_.kind && field.storage == field_.storage && field.scale == field_.scale &&
+           field.zone.empty() == field_.zone.empty();
   }
 
   void may_repeat_texts() { text_.may_repeat(); }

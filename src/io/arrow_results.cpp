@@ -36,6 +36,7 @@ namespace {
 constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();  // limit of a batch's 32-bit offsets
 constexpr std::int64_t kLeastDecimal = -999'999'999'999'999'999;                  // of kInt64Digits
 constexpr std::int64_t kGreatestDecimal = -kLeastDecimal;
+constexpr int kMilliDigits = 3;  // digits after the second
 
 // Writes Arrow's output to an output file. It keeps the Error that stops it, because Arrow cannot pass upsweep's
 // errors.
@@ -81,8 +82,10 @@ arrow::Result<BatchWriter> open_parquet(const std::shared_ptr<arrow::Schema>& sc
                                         const std::shared_ptr<OutputStream>& stream) {
   parquet::WriterProperties::Builder properties;
   if (arrow::util::Codec::IsAvailable(arrow::Compression::SNAPPY)) properties.compression(arrow::Compression::SNAPPY);
-  ARROW_ASSIGN_OR_RAISE(
-      auto opened, parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), stream, properties.build()));
+  // Parquet has no type for durations: Arrow's schema in the file tells readers that use Arrow.
+  const auto with_schema = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+  ARROW_ASSIGN_OR_RAISE(auto opened, parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), stream,
+                                                                      properties.build(), with_schema));
   const std::shared_ptr<parquet::arrow::FileWriter> writer = std::move(opened);
   return BatchWriter{[writer](const arrow::RecordBatch& batch) { return writer->WriteRecordBatch(batch); },
                      [writer] { return writer->Close(); }};
@@ -95,6 +98,12 @@ arrow::Result<BatchWriter> open_ipc(const std::shared_ptr<arrow::Schema>& schema
                      [writer] { return writer->Close(); }};
 }
 
+arrow::TimeUnit::type unit_of(const ResultColumn& column) {
+  constexpr arrow::TimeUnit::type kUnits[] = {arrow::TimeUnit::SECOND, arrow::TimeUnit::MILLI, arrow::TimeUnit::MICRO,
+                                              arrow::TimeUnit::NANO};
+  return kUnits[column.scale / kMilliDigits];
+}
+
 std::shared_ptr<arrow::DataType> arrow_type(const ResultColumn& column) {
   switch (column.meaning) {
     case Meaning::decimal:
@@ -103,6 +112,13 @@ std::shared_ptr<arrow::DataType> arrow_type(const ResultColumn& column) {
       return arrow::date32();
     case Meaning::boolean:
       return arrow::boolean();
+    case Meaning::timestamp:
+      return arrow::timestamp(unit_of(column), column.zone);
+    case Meaning::time:
+      if (column.scale <= kMilliDigits) return arrow::time32(unit_of(column));
+      return arrow::time64(unit_of(column));
+    case Meaning::duration:
+      return arrow::duration(unit_of(column));
     case Meaning::number:
       break;
   }
@@ -147,9 +163,13 @@ class Elements {
     if (column_.meaning == Meaning::decimal) {
       return convert<std::int64_t, arrow::Decimal128>(from, n, row, kLeastDecimal, kGreatestDecimal, is_valid);
     }
-    if (column_.meaning == Meaning::date && column_.type == Type::int64) {
+    if (column_.type == Type::int64 && (column_.meaning == Meaning::date || type_->id() == arrow::Type::TIME32)) {
       using Limits = std::numeric_limits<std::int32_t>;
       return convert<std::int64_t, std::int32_t>(from, n, row, Limits::min(), Limits::max(), is_valid);
+    }
+    if (is_temporal(column_.meaning) && column_.type == Type::int64 && column_.misfit_is_null) {
+      using Limits = std::numeric_limits<std::int64_t>;
+      return convert<std::int64_t, std::int64_t>(from, n, row, Limits::min() + 1, Limits::max() - 1, is_valid);
     }
     std::shared_ptr<arrow::Buffer> values = view(from, n * size_of(column_.type));
     if (column_.meaning == Meaning::boolean) {

@@ -20,7 +20,7 @@ namespace {
   }
   throw Error(Code::unsupported_type,
               fmt::format("{}: has unsupported type {}; convert it to one of int8 … float64, a decimal of at most {} "
-                          "digits or a date",
+                          "digits, a date or a time",
                           name, type, kInt64Digits));
 }
 
@@ -49,6 +49,13 @@ void set_elements(ColumnInfo& info, const Field& field, Booleans booleans) {
   }
   info.type = element_type(field.storage);
   if (field.kind == ValueKind::date) info.meaning = Meaning::date;
+  if (field.kind == ValueKind::timestamp) info.meaning = Meaning::timestamp;
+  if (field.kind == ValueKind::time) info.meaning = Meaning::time;
+  if (field.kind == ValueKind::duration) info.meaning = Meaning::duration;
+  if (is_temporal(info.meaning)) {
+    info.scale = field.scale;
+    info.zone = field.zone;
+  }
 }
 
 void unpack_bits(const std::uint8_t* bits, std::int64_t first, std::int64_t n, std::uint8_t* bytes) {

@@ -13,10 +13,16 @@ namespace upsweep::io {
 /// The meaning of the numbers of a column.
 enum class Meaning : std::uint8_t {
   number,
-  decimal,  ///< scaled integers: value = element / 10^scale
-  date,     ///< days since 1970-01-01
-  boolean,  ///< bytes, 0 or 1
+  decimal,    ///< scaled integers: value = element / 10^scale
+  date,       ///< days since 1970-01-01
+  boolean,    ///< bytes, 0 or 1
+  timestamp,  ///< since 1970-01-01 00:00: seconds = element / 10^scale
+  time,       ///< of a day: seconds since midnight = element / 10^scale
+  duration,   ///< seconds = element / 10^scale
 };
+
+/// Whether the numbers of a column are seconds.
+constexpr bool is_temporal(Meaning meaning) { return meaning >= Meaning::timestamp; }
 
 /// Whether a column of booleans is refused or returned as bytes.
 enum class Booleans : std::uint8_t { refused, bytes };
@@ -24,7 +30,8 @@ enum class Booleans : std::uint8_t { refused, bytes };
 struct ColumnInfo {
   Type type = Type::int64;
   Meaning meaning = Meaning::number;
-  int scale = 0;            ///< decimal digits after the point, for Meaning::decimal
+  int scale = 0;            ///< decimal digits after the point, for Meaning::decimal, or after the second
+  std::string zone = {};    ///< of timestamps: as in Field
   std::int64_t count = -1;  ///< elements; -1 if unknown before the end of the file (CSV, IPC streams)
   std::string name;         ///< in messages: "FILE" or "FILE:COLUMN"
   std::string field;        ///< its name in its table

@@ -15,6 +15,7 @@
 #include "io/posix.hpp"
 #include "io/source.hpp"
 #include "io/table.hpp"
+#include "upsweep/detail/temporal.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -72,7 +73,13 @@ std::optional<Field> joined(const Field& a, const Field& b) {
   if (!a.unsupported.empty() || !b.unsupported.empty()) {
     return a.unsupported == b.unsupported ? std::optional(all) : std::nullopt;
   }
+  if (a.zone.empty() != b.zone.empty()) return std::nullopt;
   if (a.kind == b.kind && a.storage == b.storage && a.scale == b.scale) return all;
+  if (a.kind == b.kind && detail::is_temporal(a.kind)) {
+    all.storage = Storage::int64;
+    all.scale = std::max(a.scale, b.scale);
+    return all;
+  }
   if (!is_number(a) || !is_number(b)) return std::nullopt;
   all.scale = 0;
   if (a.kind == ValueKind::real || b.kind == ValueKind::real) {
@@ -130,6 +137,7 @@ std::string packed(const std::vector<Field>& fields) {
     put(field.kind, bytes);
     put(field.storage, bytes);
     put(field.scale, bytes);
+    put_text(field.zone, bytes);
     put(field.is_untyped, bytes);
     put(field.is_all_null, bytes);
     put(field.has_own_order, bytes);
@@ -146,6 +154,7 @@ std::vector<Field> take_fields(std::string_view& bytes) {
     field.kind = take<ValueKind>(bytes);
     field.storage = take<Storage>(bytes);
     field.scale = take<int>(bytes);
+    field.zone = take_text(bytes);
     field.is_untyped = take<bool>(bytes);
     field.is_all_null = take<bool>(bytes);
     field.has_own_order = take<bool>(bytes);
@@ -163,6 +172,11 @@ std::string type_name(const Field& field) {
   }
   if (field.kind == ValueKind::integer || field.kind == ValueKind::real) {
     return std::string(name(element_type(field.storage)));
+  }
+  if (detail::is_temporal(field.kind)) {
+    constexpr const char* kUnits[] = {"s", "ms", "us", "ns"};
+    const std::string zone = field.zone.empty() ? "" : ", " + field.zone;
+    return fmt::format("{}[{}{}]", name(field.kind), kUnits[field.scale / 3], zone);
   }
   return std::string(name(field.kind));
 }

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/npy.cpp: the headers of .npy files, versions 1.0, 2.0 and 3.0, of one dimension.
+// io/npy.cpp: reads the header of a .npy file, and converts elements that a table stores in another way.
 #include "io/npy.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "core/decimal.hpp"
 #include "io/format.hpp"
+#include "io/stored_elements.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -19,6 +25,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "'<' elements are used as they are in the file");
 
+constexpr std::size_t kMostDimensions = 64;
 constexpr std::int64_t kMaxHeader = 1 << 20;  // NumPy writes about 100 bytes and by default reads 10 000
 
 // The kinds of element that are not supported: the letter in 'descr', NumPy's name for the kind, and the advice for the
@@ -35,8 +42,8 @@ constexpr Refused kRefused[] = {
     {'a', "byte strings", "convert them to numbers with a.astype('f8')"},
     {'U', "strings", "convert them to numbers with a.astype('f8')"},
     {'V', "raw bytes", "save one field of numbers separately"},
-    {'M', "dates", "convert them with a.astype('i8')"},
-    {'m', "time spans", "convert them with a.astype('i8')"},
+    {'M', "dates or times of that unit", "convert them with a.astype('M8[us]')"},
+    {'m', "time spans of that unit", "convert them with a.astype('m8[us]')"},
     {'f', "floating-point numbers of that width", "convert them with a.astype('f4') or a.astype('f8')"},
 };
 
@@ -44,22 +51,56 @@ constexpr Refused kRefused[] = {
   throw Error(Code::unsupported_type, fmt::format("{}: {}", name, what));
 }
 
-// Returns the element type that 'descr' names, such as "<f8".
-Type parse_descr(std::string_view descr, std::string_view name) {
+// The units of datetime64 and timedelta64: digits after the second, and the number of these that a unit is.
+struct NpyUnit {
+  std::string_view name;
+  int scale;
+  std::int64_t factor;
+};
+constexpr NpyUnit kUnits[] = {{"W", 0, 604800}, {"D", 0, 86400}, {"h", 0, 3600}, {"m", 0, 60},
+                              {"s", 0, 1},      {"ms", 3, 1},    {"us", 6, 1},   {"ns", 9, 1}};
+
+// Returns the elements of "M8[us]" and "m8[us]"; nothing for other types and other units.
+std::optional<NpyElements> parse_times(std::string_view code) {
+  const bool is_timestamp = code.starts_with("M8[");
+  if ((!is_timestamp && !code.starts_with("m8[")) || !code.ends_with(']')) return std::nullopt;
+  const std::string_view name = code.substr(3, code.size() - 4);
+  const auto* const unit =
+      std::find_if(std::begin(kUnits), std::end(kUnits), [&](const NpyUnit& known) { return known.name == name; });
+  if (unit == std::end(kUnits)) return std::nullopt;
+  NpyElements elements{
+      .kind = is_timestamp ? ValueKind::timestamp : ValueKind::duration, .scale = unit->scale, .factor = unit->factor};
+  const bool is_date = is_timestamp && (name == "D" || name == "W");
+  if (is_date) {
+    elements.kind = ValueKind::date;
+    elements.storage = Storage::int32;
+    elements.factor = name == "W" ? 7 : 1;  // days
+  }
+  return elements;
+}
+
+// Returns how the elements that 'descr' names, such as "<f8", are stored.
+NpyElements parse_descr(std::string_view descr, std::string_view name) {
   const bool ordered = !descr.empty() && std::string_view("<>=|").find(descr[0]) != std::string_view::npos;
   const std::string_view code = descr.substr(ordered ? 1 : 0);
   constexpr std::pair<std::string_view, Type> kTypes[] = {
-      {"i1", Type::int8},    {"i2", Type::int16},   {"i4", Type::int32},  {"i8", Type::int64},
-      {"u1", Type::uint8},   {"u2", Type::uint16},  {"u4", Type::uint32}, {"u8", Type::uint64},
-      {"f4", Type::float32}, {"f8", Type::float64}, {"b1", Type::uint8},  {"?", Type::uint8},
+      {"i1", Type::int8},   {"i2", Type::int16},  {"i4", Type::int32},  {"i8", Type::int64},   {"u1", Type::uint8},
+      {"u2", Type::uint16}, {"u4", Type::uint32}, {"u8", Type::uint64}, {"f4", Type::float32}, {"f8", Type::float64},
   };
+  std::optional<NpyElements> elements = parse_times(code);
   for (const auto& [spelling, type] : kTypes) {
     if (code != spelling) continue;
-    if (descr[0] == '>' && size_of(type) > 1) {
-      throw_refused(name,
-                    fmt::format("its elements ('{}') are big-endian; convert them with a.astype('<{}')", descr, code));
-    }
-    return type;
+    elements = NpyElements{.kind = is_float(type) ? ValueKind::real : ValueKind::integer,
+                           .storage = storage_of(type),
+                           .width = size_of(type)};
+  }
+  if (code == "f2") elements = NpyElements{.kind = ValueKind::real, .storage = Storage::float32, .width = 2};
+  if (code == "b1" || code == "?") {
+    elements = NpyElements{.kind = ValueKind::boolean, .storage = Storage::bit, .width = 1};
+  }
+  if (elements) {
+    elements->is_swapped = descr[0] == '>' && elements->width > 1;
+    return *elements;
   }
   for (const Refused& refused : kRefused) {
     if (code.empty() || code[0] != refused.kind) continue;
@@ -102,7 +143,7 @@ class HeaderParser {
     } else if (key == "fortran_order") {
       set_once(fortran_order_, key, boolean());
     } else if (key == "shape") {
-      set_once(dimensions_, key, shape());
+      set_once(shape_, key, shape());
     } else {
       fail("has an unknown key");
     }
@@ -117,16 +158,15 @@ class HeaderParser {
   [[nodiscard]] NpyLayout check() const {
     if (!descr_) fail("lacks 'descr'");
     if (!fortran_order_) fail("lacks 'fortran_order'");
-    if (!dimensions_) fail("lacks 'shape'");
-    const Type type = parse_descr(*descr_, name_);
-    if (*dimensions_ != 1) {
-      // Fortran order makes no difference in one dimension. It does in more dimensions, which are refused here.
-      const std::string_view order = *fortran_order_ && *dimensions_ > 1 ? " in Fortran order" : "";
-      throw_refused(name_, fmt::format("has {} dimensions{}, but upsweep reads one; flatten it with a.reshape(-1)",
-                                       *dimensions_, order));
+    if (!shape_) fail("lacks 'shape'");
+    const NpyElements elements = parse_descr(*descr_, name_);
+    std::int64_t count = 1;
+    std::int64_t bytes = 0;
+    for (const std::int64_t extent : *shape_) {
+      if (__builtin_mul_overflow(count, extent, &count)) fail("has more elements than 64 bits allow");
     }
-    if (count_ > std::numeric_limits<std::int64_t>::max() / size_of(type)) fail("has more elements than 64 bits allow");
-    return {type, descr_->ends_with("b1") || descr_->ends_with('?'), count_, 0};
+    if (__builtin_mul_overflow(count, elements.width, &bytes)) fail("has more elements than 64 bits allow");
+    return {elements, *shape_, *fortran_order_, count, 0};
   }
 
   // Structured types are lists; those with a shape are tuples.
@@ -149,19 +189,18 @@ class HeaderParser {
     fail("has neither True nor False for 'fortran_order'");
   }
 
-  // Returns the number of dimensions; count_ becomes the first of them.
-  int shape() {
+  std::vector<std::int64_t> shape() {
     expect('(');
-    int dimensions = 0;
+    std::vector<std::int64_t> extents;
     while (!accept(')')) {
-      const std::int64_t extent = integer();
-      if (dimensions++ == 0) count_ = extent;
+      if (extents.size() == kMostDimensions) fail("has more dimensions than NumPy supports");
+      extents.push_back(integer());
       if (accept(',')) continue;
-      if (dimensions == 1) fail("has a 'shape' that is not a tuple");
+      if (extents.size() == 1) fail("has a 'shape' that is not a tuple");
       expect(')');
       break;
     }
-    return dimensions;
+    return extents;
   }
 
   std::int64_t integer() {
@@ -213,8 +252,7 @@ class HeaderParser {
   std::size_t at_ = 0;
   std::optional<std::string_view> descr_;
   std::optional<bool> fortran_order_;
-  std::optional<int> dimensions_;
-  std::int64_t count_ = 0;
+  std::optional<std::vector<std::int64_t>> shape_;
 };
 
 // Reads the next bytes of a file, fewer at its end.
@@ -248,6 +286,62 @@ std::int64_t little_endian(std::string_view bytes) {
   return value;
 }
 
+template <class T>
+T swapped(T value) {
+  auto* const bytes = reinterpret_cast<std::byte*>(&value);
+  std::reverse(bytes, bytes + sizeof value);
+  return value;
+}
+
+// Calls f with each stored element, as a T in the machine's order of bytes.
+template <class T, class F>
+void each_stored(const NpyElements& elements, const std::byte* stored, std::int64_t n, F f) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    T value;
+    std::memcpy(&value, stored + i * std::int64_t{sizeof value}, sizeof value);
+    f(i, elements.is_swapped ? swapped(value) : value);
+  }
+}
+
+// Converts NumPy's booleans, which are bytes, to bits.
+void pack_booleans(const std::byte* bytes, std::int64_t n, std::uint8_t* to) {
+  for (std::int64_t i = 0; i < n; i += 8) {
+    unsigned bits = 0;
+    for (std::int64_t j = i; j < std::min(i + 8, n); ++j) bits |= unsigned{bytes[j] != std::byte{0}} << (j - i);
+    to[i / 8] = static_cast<std::uint8_t>(bits);
+  }
+}
+
+// Converts dates and times, of which the smallest integer is NaT, "not a time".
+std::vector<std::uint8_t> convert_times(const NpyElements& elements, const std::byte* stored, std::int64_t n, void* to,
+                                        std::int64_t first, std::string_view name) {
+  std::vector<std::uint8_t> validity;
+  const bool is_date = elements.kind == ValueKind::date;
+  each_stored<std::int64_t>(elements, stored, n, [&](std::int64_t i, std::int64_t value) {
+    const bool is_null = value == std::numeric_limits<std::int64_t>::min();
+    std::int64_t element = 0;
+    const bool fits = is_null || (!__builtin_mul_overflow(value, elements.factor, &element) &&
+                                  (!is_date || element == static_cast<std::int32_t>(element)));
+    if (!fits) {
+      throw Error(Code::overflow,
+                  fmt::format("{}: element {} does not fit {}", name, first + i,
+                              is_date ? "a date, which has 32 bits" : "a time of 64 bits in seconds"),
+                  first + i);
+    }
+    if (is_null) {
+      if (validity.empty()) validity.assign(static_cast<std::size_t>((n + 7) / 8), 0xFF);
+      validity[static_cast<std::size_t>(i / 8)] &= static_cast<std::uint8_t>(~(1U << i % 8));
+      element = 0;
+    }
+    if (is_date) {
+      static_cast<std::int32_t*>(to)[i] = static_cast<std::int32_t>(element);
+    } else {
+      static_cast<std::int64_t*>(to)[i] = element;
+    }
+  });
+  return validity;
+}
+
 }  // namespace
 
 NpyLayout read_npy_layout(const Descriptor& file, std::string_view name) {
@@ -267,6 +361,39 @@ NpyLayout read_npy_layout(const Descriptor& file, std::string_view name) {
 
 void throw_bad_npy(std::string_view name, std::string_view what) {
   throw Error(Code::malformed, fmt::format("{}: {}; write the file again with np.save", name, what));
+}
+
+std::vector<std::uint8_t> convert_npy(const NpyElements& elements, const std::byte* stored, std::int64_t n, void* to,
+                                      std::int64_t first, std::string_view name) {
+  if (elements.kind == ValueKind::boolean) {
+    pack_booleans(stored, n, static_cast<std::uint8_t*>(to));
+    return {};
+  }
+  if (elements.kind != ValueKind::integer && elements.kind != ValueKind::real) {
+    return convert_times(elements, stored, n, to, first, name);
+  }
+  if (elements.kind == ValueKind::real && elements.width == 2) {
+    each_stored<std::uint16_t>(elements, stored, n, [&](std::int64_t i, std::uint16_t half) {
+      (void)convert_elements(Stored::half_float, sizeof(float), reinterpret_cast<const std::uint8_t*>(&half), 1,
+                             static_cast<float*>(to) + i);
+    });
+    return {};
+  }
+  visit_type(element_type(elements.storage), [&]<class T>(std::type_identity<T>) {
+    each_stored<T>(elements, stored, n, [&](std::int64_t i, T value) { static_cast<T*>(to)[i] = value; });
+  });
+  return {};
+}
+
+void require_one_dimension(const NpyLayout& layout, std::string_view name) {
+  if (layout.shape.size() == 1) return;
+  // Fortran order makes no difference in one dimension.
+  const std::string_view order = layout.is_fortran && layout.shape.size() > 1 ? " in Fortran order" : "";
+  throw_refused(
+      name,
+      fmt::format("has {} dimensions{}, but upsweep reads one here; flatten it with a.reshape(-1), or pass --axis to "
+                  "reduce and scan",
+                  layout.shape.size(), order));
 }
 
 }  // namespace upsweep::io

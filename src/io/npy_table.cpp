@@ -41,7 +41,7 @@ struct NpyFile {
 
   // The check divides, because the product of a hostile count and the width might not overflow.
   void check_size() const {
-    const std::int64_t width = size_of(layout.type);
+    const std::int64_t width = layout.elements.width;
     const std::int64_t bytes = state.size - layout.data;
     const std::int64_t whole = std::max<std::int64_t>(bytes, 0) / width;
     if (whole < layout.count) {
@@ -65,9 +65,9 @@ struct NpyFile {
 class MappedNpy {
  public:
   MappedNpy(std::shared_ptr<const NpyFile> file, Descriptor descriptor)
-      : file_(std::move(file)), descriptor_(std::move(descriptor)), width_(size_of(file_->layout.type)) {
+      : file_(std::move(file)), descriptor_(std::move(descriptor)), width_(file_->layout.elements.width) {
     const bool aligned = file_->layout.data % width_ == 0;
-    if (!file_->regular || file_->layout.boolean || !aligned) return;
+    if (!file_->regular || !file_->layout.elements.are_in_place() || !aligned) return;
     base_ = ::mmap(nullptr, size(), PROT_READ, MAP_PRIVATE, descriptor_.get(), 0);
     // This is only advice, so it may fail.
     if (is_there()) ::madvise(base_, size(), MADV_SEQUENTIAL);
@@ -106,15 +106,6 @@ class MappedNpy {
   std::int64_t dropped_ = 0;  // bytes from the front
 };
 
-// Converts NumPy's booleans, which are bytes, to bits.
-void pack_bits(std::byte* bytes, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; i += 8) {
-    unsigned bits = 0;
-    for (std::int64_t j = i; j < std::min(i + 8, n); ++j) bits |= unsigned{bytes[j] != std::byte{0}} << (j - i);
-    bytes[i / 8] = static_cast<std::byte>(bits);
-  }
-}
-
 // Memory for consecutive batches.
 struct Block {
   AlignedBuffer bytes;
@@ -128,7 +119,12 @@ struct Block {
 class NpyBatches final : public BatchReader {
  public:
   NpyBatches(std::shared_ptr<const NpyFile> file, std::size_t columns, std::int64_t first, std::int64_t end)
-      : file_(std::move(file)), columns_(columns), width_(size_of(file_->layout.type)), position_(first), end_(end) {
+      : file_(std::move(file)),
+        columns_(columns),
+        width_(file_->layout.elements.width),
+        wide_(std::max<std::int64_t>(width_, width_of(file_->layout.elements.storage) / 8)),
+        position_(first),
+        end_(end) {
     if (file_->regular) descriptor_ = open_again(file_->name, file_->state);
   }
 
@@ -136,7 +132,7 @@ class NpyBatches final : public BatchReader {
     batch = {};
     const std::int64_t n = std::min(kBatchRows, end_ - position_);
     ColumnData data;
-    if (n > 0) data.values = read(n, batch);
+    if (n > 0) read(n, batch, data);
     batch.rows = n;
     batch.first_row = position_;
     batch.columns.assign(columns_, data);
@@ -146,17 +142,23 @@ class NpyBatches final : public BatchReader {
   }
 
  private:
-  const void* read(std::int64_t n, Batch& batch) {
+  void read(std::int64_t n, Batch& batch, ColumnData& data) {
+    const bool are_in_place = file_->layout.elements.are_in_place();
     std::byte* const to = buffer_for(n);
     block_->in_use.fetch_add(1, std::memory_order_relaxed);
-    batch.memory = {to, [block = block_](const void*) { block->in_use.fetch_sub(1, std::memory_order_release); }};
+    const auto validity = std::make_shared<std::vector<std::uint8_t>>();
+    batch.memory = {to,
+                    [block = block_, validity](const void*) { block->in_use.fetch_sub(1, std::memory_order_release); }};
+    if (!are_in_place) stored_.reserve(kBatchRows * width_, file_->name);
+    std::byte* const stored = are_in_place ? to : stored_.data();
     if (file_->regular) {
-      read_regular(n, to);
+      read_regular(n, stored);
     } else {
-      read_stream(n, to);
+      read_stream(n, stored);
     }
-    if (file_->layout.boolean) pack_bits(to, n);
-    return to;
+    if (!are_in_place) *validity = convert_npy(file_->layout.elements, stored, n, to, position_, file_->name);
+    if (!validity->empty()) data.validity = validity->data();
+    data.values = to;
   }
 
   // Restarts at the front of the block as soon as no batch uses it, so that the memory is in a cache. It allocates at
@@ -165,10 +167,10 @@ class NpyBatches final : public BatchReader {
     if (block_ && block_->is_free()) filled_ = 0;
     if (!block_ || filled_ + n > kBlockRows) {
       block_ = std::make_shared<Block>();
-      block_->bytes.reserve(std::min(kBlockRows, end_ - position_) * width_, file_->name);
+      block_->bytes.reserve(std::min(kBlockRows, end_ - position_) * wide_, file_->name);
       filled_ = 0;
     }
-    return block_->bytes.data() + std::exchange(filled_, filled_ + n) * width_;
+    return block_->bytes.data() + std::exchange(filled_, filled_ + n) * wide_;
   }
 
   void read_regular(std::int64_t n, std::byte* to) const {
@@ -198,10 +200,12 @@ class NpyBatches final : public BatchReader {
   std::shared_ptr<const NpyFile> file_;
   Descriptor descriptor_;  // of a regular file
   std::size_t columns_;    // how many times the column is requested
-  std::int64_t width_;
+  std::int64_t width_;     // of a stored element, in bytes
+  std::int64_t wide_;      // of the wider one of a stored and a converted element
   std::int64_t position_;  // of the next row
   std::int64_t end_;
   bool ended_ = false;
+  AlignedBuffer stored_;  // elements before they are converted
   std::shared_ptr<Block> block_;
   std::int64_t filled_ = 0;  // rows of the block
 };
@@ -212,8 +216,9 @@ class NpyTable final : public FileTable {
     const NpyLayout& layout = file_->layout;
     Field field;
     field.name = std::filesystem::path(path_).stem().string();
-    field.storage = layout.boolean ? Storage::bit : storage_of(layout.type);
-    field.kind = layout.boolean ? ValueKind::boolean : is_float(layout.type) ? ValueKind::real : ValueKind::integer;
+    field.storage = layout.elements.storage;
+    field.kind = layout.elements.kind;
+    field.scale = layout.elements.scale;
     fields_.push_back(std::move(field));
     // A file that is not regular is read front to back.
     const std::int64_t step = file_->regular ? std::max(kRowGroupRows, layout.count / kMostRowGroups) : layout.count;
@@ -234,6 +239,7 @@ class NpyTable final : public FileTable {
 
 TableColumn open_npy(Opened opened, const std::string& name) {
   const auto file = std::make_shared<const NpyFile>(opened, name);
+  require_one_dimension(file->layout, name);
   TableColumn column{std::make_unique<NpyTable>(file), 0, name};
   const auto mapped = std::make_shared<MappedNpy>(file, std::move(opened.file));
   if (mapped->is_there()) column.elements = [mapped](std::int64_t first) { return mapped->from(first); };

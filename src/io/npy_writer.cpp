@@ -3,6 +3,7 @@
 #include "io/npy_writer.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -18,26 +19,35 @@ namespace {
 constexpr std::int64_t kHeader = 128;  // NumPy writes this for every count, so it can be patched in place
 constexpr std::int64_t kUnknown = -1;
 
-std::string header(Type type, bool boolean, std::int64_t count) {
-  const char order = size_of(type) == 1 ? '|' : '<';
-  const char kind = boolean ? 'b' : is_float(type) ? 'f' : is_signed(type) ? 'i' : 'u';
-  const std::string dict =
-      fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': ({},), }}", order, kind, size_of(type), count);
-  constexpr std::int64_t kPrefix = 10;  // magic number, version and length
-  constexpr std::int64_t kLength = kHeader - kPrefix;
-  return fmt::format("{}{}{}{}{}{:<{}}\n", kNpyMagic, '\x01', '\0', static_cast<char>(kLength), '\0', dict,
-                     kLength - 1);
-}
+std::string header(const std::string& descr, std::int64_t count) { return npy_header(descr, {count}, false); }
 
 }  // namespace
 
+std::string npy_header(const std::string& descr, const std::vector<std::int64_t>& shape, bool is_fortran) {
+  const std::string dict =
+      fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}{}), }}", descr, is_fortran ? "True" : "False",
+                  fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  constexpr std::int64_t kPrefix = 10;  // magic number, version and length
+  constexpr std::int64_t kAlignment = 64;
+  const std::int64_t least = kPrefix + std::ssize(dict) + 1;
+  const std::int64_t length = std::max(kHeader, (least + kAlignment - 1) / kAlignment * kAlignment) - kPrefix;
+  return fmt::format("{}{}{}{}{}{:<{}}\n", kNpyMagic, '\x01', '\0', static_cast<char>(length & 0xFF),
+                     static_cast<char>(length >> 8), dict, length - 1);
+}
+
+std::string npy_descr(Type type) {
+  const char order = size_of(type) == 1 ? '|' : '<';
+  const char kind = is_float(type) ? 'f' : is_signed(type) ? 'i' : 'u';
+  return fmt::format("{}{}{}", order, kind, size_of(type));
+}
+
 struct NpyWriter::State {
-  State(const std::string& path, Type element_type, std::int64_t element_count, bool are_booleans)
+  State(const std::string& path, Type element_type, std::int64_t element_count, std::string name)
       : file(path, element_count == kUnknown ? Writing::front_last : Writing::in_order),
         type(element_type),
-        boolean(are_booleans),
+        descr(name.empty() ? npy_descr(type) : std::move(name)),
         announced(element_count) {
-    file.write(header(type, boolean, std::max<std::int64_t>(announced, 0)).data(), kHeader);
+    file.write(header(descr, std::max<std::int64_t>(announced, 0)).data(), kHeader);
   }
 
   void write(const void* elements, std::int64_t count) {
@@ -55,20 +65,20 @@ struct NpyWriter::State {
       throw Error(Code::malformed,
                   fmt::format("{}: {} elements were announced, but {} written", file.name(), announced, written));
     }
-    if (announced == kUnknown) file.rewrite_front(header(type, boolean, written));
+    if (announced == kUnknown) file.rewrite_front(header(descr, written));
     file.complete();
   }
 
   OutputFile file;
   Type type;
-  bool boolean;
+  std::string descr;
   std::int64_t announced;
   std::int64_t written = 0;
   bool completed = false;
 };
 
-NpyWriter::NpyWriter(const std::string& path, Type type, std::int64_t count, bool boolean)
-    : state_(std::make_unique<State>(path, type, count, boolean)) {}
+NpyWriter::NpyWriter(const std::string& path, Type type, std::int64_t count, std::string descr)
+    : state_(std::make_unique<State>(path, type, count, std::move(descr))) {}
 
 NpyWriter::~NpyWriter() = default;
 
@@ -84,18 +94,18 @@ void NpyWriter::close() {
 void NpyWriter::take_back() noexcept { state_->file.take_back(); }
 
 struct SharedNpyWriter::State {
-  explicit State(Type stored, bool as_boolean = false) : type(stored), boolean(as_boolean) {}
+  explicit State(Type stored, std::string name = {}) : type(stored), descr(std::move(name)) {}
 
   Type type;
-  bool boolean;
+  std::string descr;
   std::optional<OutputFile> whole;   // of the process that creates it
   std::optional<OutputRange> range;  // of any other process
 };
 
-SharedNpyWriter::SharedNpyWriter(const std::string& path, Type type, bool boolean)
-    : state_(std::make_unique<State>(type, boolean)) {
+SharedNpyWriter::SharedNpyWriter(const std::string& path, Type type, std::string descr)
+    : state_(std::make_unique<State>(type, std::move(descr))) {
   state_->whole.emplace(path, Writing::shared);
-  state_->whole->write(header(type, boolean, 0).data(), kHeader);
+  state_->whole->write(header(state_->descr, 0).data(), kHeader);
 }
 
 SharedNpyWriter::SharedNpyWriter(const std::string& path, Type type, const std::string& temporary_path,
@@ -122,7 +132,7 @@ void SharedNpyWriter::complete() {
 const std::string& SharedNpyWriter::temporary_path() const { return state_->whole->temporary_path(); }
 
 void SharedNpyWriter::close(std::int64_t count) {
-  state_->whole->rewrite_front(header(state_->type, state_->boolean, count));
+  state_->whole->rewrite_front(header(state_->descr, count));
   state_->whole->close();
 }
 

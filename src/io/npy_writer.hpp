@@ -5,20 +5,28 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "io/output_file.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep::io {
 
+/// Returns the header of a .npy file. That of one dimension has 128 bytes.
+std::string npy_header(const std::string& descr, const std::vector<std::int64_t>& shape, bool is_fortran);
+
+/// Returns NumPy's name of a type: "<f8".
+std::string npy_descr(Type type);
+
 /// Writes a .npy file, through an OutputFile. Standard output and pipes are written to directly if `count` is known.
 /// Otherwise a temporary file is used, because the header contains the length.
 class NpyWriter {
  public:
   /// `count`: the number of elements, or -1 if it is not known yet.
-  /// `boolean`: the elements are NumPy's booleans, which are bytes, and `type` is uint8.
+  /// `descr`: NumPy's name of the elements, which are stored as `type`, such as "|b1" or "<M8[us]". Empty: that of the
+  /// type.
   /// Throws upsweep::Error: unwritable, is_directory, not_found (no such folder), disk_full.
-  NpyWriter(const std::string& path, Type type, std::int64_t count = -1, bool boolean = false);
+  NpyWriter(const std::string& path, Type type, std::int64_t count = -1, std::string descr = {});
   ~NpyWriter();
   NpyWriter(const NpyWriter&) = delete;
   NpyWriter& operator=(const NpyWriter&) = delete;
@@ -46,7 +54,7 @@ class NpyWriter {
 class SharedNpyWriter {
  public:
   /// For the process that creates the file. It writes the first elements.
-  SharedNpyWriter(const std::string& path, Type type, bool boolean);
+  SharedNpyWriter(const std::string& path, Type type, std::string descr);
   /// For any other process: `temporary_path` is the path of the first process.
   SharedNpyWriter(const std::string& path, Type type, const std::string& temporary_path, std::int64_t first);
   ~SharedNpyWriter();

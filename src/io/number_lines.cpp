@@ -231,8 +231,9 @@ void append_all(Numbers& numbers, const T* elements, std::int64_t n, int scale) 
 void read_column(ColumnReader& reader, Numbers& numbers) {
   const ColumnInfo& info = reader.info();
   numbers.name = info.name;
-  if (info.meaning == Meaning::date) {
-    throw Error(Code::unsupported_type, fmt::format("{}: contains dates; name a column of numbers", info.name));
+  if (info.meaning == Meaning::date || is_temporal(info.meaning)) {
+    throw Error(Code::unsupported_type, fmt::format("{}: contains {}; name a column of numbers", info.name,
+                                                    info.meaning == Meaning::date ? "dates" : "times"));
   }
   const int scale = info.meaning == Meaning::decimal ? info.scale : 0;
   numbers.scale = scale;

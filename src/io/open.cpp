@@ -118,10 +118,11 @@ std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells, const
 
 std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads, Nulls nulls) {
   if (source == "-") {
-    return std::make_unique<ColumnReader>(open_npy(open_standard_input(), std::string(kStandardInput)));
+    return std::make_unique<ColumnReader>(open_npy(open_standard_input(), std::string(kStandardInput)), Booleans::bytes,
+                                          nulls);
   }
   const Source found = split_source(std::string(source));
-  return std::make_unique<ColumnReader>(open_files_column(found, threads), Booleans::refused, nulls);
+  return std::make_unique<ColumnReader>(open_files_column(found, threads), Booleans::bytes, nulls);
 }
 
 OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels most) {

@@ -257,6 +257,54 @@ class VaryingDecimals final : public PageElements {
   std::vector<std::uint8_t> dictionary_;
 };
 
+/// Timestamps of 96 bits, an old form that Spark and Impala write: nanoseconds of a day, and its Julian day number.
+class Int96Elements final : public PageElements {
+ public:
+  explicit Int96Elements(const std::shared_ptr<arrow::DataType>& type) : PageElements(type, sizeof(std::int64_t)) {}
+
+  Entries read_dictionary(Bytes page, std::int64_t count) override {
+    (void)measure(page, count);  // before memory is allocated
+    dictionary_.resize(static_cast<std::size_t>(count) * sizeof(std::int64_t));
+    read(page, count, dictionary_.data());
+    return {dictionary_.data(), static_cast<std::uint32_t>(count)};
+  }
+  [[nodiscard]] std::size_t measure(Bytes plain, std::int64_t n) const override {
+    const std::size_t bytes = static_cast<std::size_t>(n) * kStored;
+    if (plain.size() < bytes) fail_short();
+    return bytes;
+  }
+  std::size_t read(Bytes plain, std::int64_t n, std::uint8_t* to) override {
+    constexpr std::int64_t kDay = 86'400'000'000'000;    // nanoseconds
+    constexpr std::int64_t kFirstJulianDay = 2'440'588;  // 1970-01-01
+    const std::size_t bytes = measure(plain, n);
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::int64_t of_day = 0;
+      std::int32_t day = 0;
+      const std::uint8_t* const from = plain.data() + static_cast<std::size_t>(i) * kStored;
+      std::memcpy(&of_day, from, sizeof of_day);
+      std::memcpy(&day, from + sizeof of_day, sizeof day);
+      const Int128 since = (Int128{day} - kFirstJulianDay) * kDay + of_day;
+      const auto value = static_cast<std::int64_t>(since);
+      if (value != since) {
+        throw parquet::ParquetException(
+            "a timestamp of 96 bits is outside the years 1678 to 2262; write the file "
+            "again with timestamps of microseconds");
+      }
+      std::memcpy(to + i * std::int64_t{sizeof value}, &value, sizeof value);
+    }
+    return bytes;
+  }
+  std::shared_ptr<arrow::Array> finish(std::int64_t n, std::shared_ptr<arrow::Buffer> values,
+                                       std::shared_ptr<arrow::Buffer> validity, std::int64_t nulls) override {
+    return arrow::MakeArray(arrow::ArrayData::Make(type(), n, {std::move(validity), std::move(values)}, nulls));
+  }
+
+ private:
+  static constexpr std::size_t kStored = 12;  ///< bytes
+
+  std::vector<std::uint8_t> dictionary_;
+};
+
 /// Texts as views of the pages that contain them, or of the dictionary.
 class TextElements final : public PageElements {
  public:
@@ -385,6 +433,10 @@ std::unique_ptr<PageElements> elements_of(const parquet::ColumnDescriptor& colum
   }
   if (column.physical_type() == parquet::Type::BYTE_ARRAY && type->id() == arrow::Type::DECIMAL128) {
     return std::make_unique<VaryingDecimals>(type);
+  }
+  if (column.physical_type() == parquet::Type::INT96) {
+    const bool is_read = type->id() == arrow::Type::TIMESTAMP;  // of nanoseconds, which is how Arrow declares it
+    return is_read ? std::make_unique<Int96Elements>(type) : nullptr;
   }
   const auto read = type_to_read(column, type);
   return fit(column, *read) ? std::make_unique<NumberElements>(column, read) : nullptr;

@@ -60,8 +60,8 @@ class PageElements {
 };
 
 /// Returns the elements of a column for which a table declares `type`, or null if Arrow must read them. The
-/// column must not be inside a list or struct. Its elements are numbers of 4 or 8 bytes, decimals of at most 16, or
-/// text, plain or by a dictionary.
+/// column must not be inside a list or struct. Its elements are numbers of 4 or 8 bytes, decimals of at most 16,
+/// timestamps of 12, or text, plain or by a dictionary.
 std::unique_ptr<PageElements> elements_of(const parquet::ColumnDescriptor& column,
                                           const parquet::ColumnChunkMetaData& chunk,
                                           const std::shared_ptr<arrow::DataType>& type);

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "core/decimal.hpp"
+#include "upsweep/detail/temporal.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -102,7 +103,8 @@ bool set_bounds(ColumnRange& range, const parquet::Statistics& statistics, const
     return stored != parquet::Type::DOUBLE || set_reals<parquet::DoubleType>(range, statistics);
   }
   const bool decimal = field.kind == ValueKind::decimal;
-  if (!decimal && field.kind != ValueKind::integer && field.kind != ValueKind::date) return true;
+  const bool is_integer = field.kind == ValueKind::integer || field.kind == ValueKind::date;
+  if (!decimal && !is_integer && !detail::is_temporal(field.kind)) return true;
   if (stored == parquet::Type::INT32) return set_integers<parquet::Int32Type>(range, statistics, field);
   if (field.kind == ValueKind::date) return true;  // of days
   if (stored == parquet::Type::INT64) return set_integers<parquet::Int64Type>(range, statistics, field);

@@ -90,7 +90,7 @@ class NpyResults final : public ResultWriter {
 
  private:
   void open(const std::string& file, const ResultColumn& column, std::int64_t count) {
-    writers_.push_back(std::make_unique<NpyWriter>(file, column.type, count, column.meaning == Meaning::boolean));
+    writers_.push_back(std::make_unique<NpyWriter>(file, column.type, count, npy_descr(column)));
     files_.push_back(file);
   }
   // Returns the first NULL of elements first … end - 1, or `end`.
@@ -148,6 +148,14 @@ std::unique_ptr<ResultWriter> open_results(const std::string& path, Shape shape,
   if (!is_arrow_name(path)) return std::make_unique<NpyResults>(path, shape, columns, rows);
   make_distinct(columns);
   return open_arrow_results(path, shape, std::move(columns));
+}
+
+std::string npy_descr(const ResultColumn& column) {
+  constexpr const char* kUnits[] = {"s", "ms", "us", "ns"};
+  if (column.meaning == Meaning::boolean) return "|b1";
+  const bool is_of_numpy = column.meaning == Meaning::timestamp || column.meaning == Meaning::duration;
+  if (!is_of_numpy || column.type != Type::int64) return npy_descr(column.type);
+  return fmt::format("<{}8[{}]", column.meaning == Meaning::timestamp ? 'M' : 'm', kUnits[column.scale / 3]);
 }
 
 }  // namespace upsweep::io

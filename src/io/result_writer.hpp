@@ -17,10 +17,12 @@ namespace upsweep::io {
 struct ResultColumn {
   std::string name;  ///< in Parquet and Arrow
   Type type = Type::int64;
-  Meaning meaning = Meaning::number;  ///< decimals are int64; dates int32 or int64; booleans uint8
+  /// Decimals, timestamps and durations are int64; dates and times int32 or int64; booleans uint8.
+  Meaning meaning = Meaning::number;
   int scale = 0;
-  /// For decimals that do not fit 18 digits and dates that do not fit 32 bits. True: such a value is NULL, as the
-  /// minimum of no values is. False: it is an error.
+  std::string zone = {};  ///< of timestamps
+  /// For decimals that do not fit 18 digits, dates that do not fit 32 bits, and the minimum and maximum of timestamps,
+  /// times and durations. True: such a value is NULL, as the minimum of no values is. False: it is an error.
   bool misfit_is_null = false;
 };
 
@@ -65,6 +67,9 @@ class ResultWriter {
 /// C++.
 std::unique_ptr<ResultWriter> open_results(const std::string& path, Shape shape, std::vector<ResultColumn> columns,
                                            std::int64_t rows = -1);
+
+/// Returns the 'descr' of a column in the header of a .npy file: of its meaning if NumPy has it, otherwise of its type.
+std::string npy_descr(const ResultColumn& column);
 
 /// Throws invalid_argument unless the name shows the format of the results: .npy, .parquet or .arrow. Standard output,
 /// devices and pipes are written as .npy. Faults of a folder are reported by OutputFile.

@@ -120,15 +120,14 @@ def test_a_huge_count_on_standard_input_takes_no_memory(upsweep, count):
 
 @pytest.mark.parametrize(
     "descr",
-    ["'|O'", "'O'", "'|b1'", "'?'", "'<f2'", "'<c8'", "'<c16'", "'<U4'", "'|S4'", "'>i4'", "'>u2'", "'>f8'", "'<M8[s]'",
-     "'<m8[ns]'", "'|V4'", "'<f16'", "'<i3'", "'<i16'", "'<i'", "'i'", "''", "'<'", "'<i4 '", "'<i4<i4'",
+    ["'|O'", "'O'", "'<c8'", "'<c16'", "'<U4'", "'|S4'", "'<M8'", "'<M8[Y]'", "'<M8[10ms]'", "'<m8[ps]'", "'|V4'", "'<f16'", "'<i3'", "'<i16'", "'<i'", "'i'", "''", "'<'", "'<i4 '", "'<i4<i4'",
      "[('a', '<i4')]", "('<i4', (2,))", "4", "None", "'<i04'", "'\\x3ci4'"],
 )  # fmt: skip
 def test_other_types(upsweep, descr):
     refuses(upsweep, npy(descr=descr))
 
 
-@pytest.mark.parametrize("dtype", [object, "bool", "float16", "complex64", "complex128", "<U4", ">i4", ">f8", "S3", "M8[s]"])
+@pytest.mark.parametrize("dtype", [object, "complex64", "complex128", "<U4", "S3", "M8[Y]"])
 def test_other_types_as_numpy_writes_them(upsweep, dtype):
     np.save(upsweep.folder / "bad.npy", np.array([1, 2]).astype(dtype), allow_pickle=True)
     upsweep.fails("unsupported_type", "scan", "bad.npy", "-o", "out.npy")
@@ -388,8 +387,10 @@ def test_columns_that_are_no_numbers(upsweep, arrow, name):
     }
     upsweep.table(name, columns)
     for column in columns:
-        if column in ("half", "good"):
-            assert upsweep.json("reduce", f"{name}:{column}")["value"] == 3
+        if column in ("half", "good", "boolean"):
+            assert upsweep.json("reduce", f"{name}:{column}")["value"] == 3 - 2 * (column == "boolean")
+        elif column == "time":
+            assert "not offered for timestamps" in upsweep.fails("invalid_argument", "scan", f"{name}:time", "-o", "out.npy")["message"]
         else:
             upsweep.fails("unsupported_type", "scan", f"{name}:{column}", "-o", "out.npy")
 
@@ -405,7 +406,7 @@ def test_no_columns_and_twice_the_same(upsweep, arrow):
 # ----------------------------------------------------------------------------------------------------------- bad CSV
 
 
-@pytest.mark.parametrize("text", ["x\n1\nabc\n3\n", "x\nabc\n", "x\n1\n2 apples\n", "x\n1\n--2\n", "x\ntrue\nfalse\n"])
+@pytest.mark.parametrize("text", ["x\n1\nabc\n3\n", "x\nabc\n", "x\n1\n2 apples\n", "x\n1\n--2\n"])
 def test_text_in_a_csv_column(upsweep, arrow, text):
     refuses(upsweep, text, ("unsupported_type", "malformed"), name="t.csv", column=":x")
 
@@ -488,9 +489,9 @@ def test_help_where_arrow_is_missing(upsweep, arrow_reason):
 def test_the_messages_are_for_people(upsweep):
     error = upsweep.fails("not_found", "scan", "missing.npy")
     assert "missing.npy" in error["message"]
-    upsweep.save("in.npy", [1.5], "float16")
+    upsweep.save("in.npy", [1.5], "complex64")
     error = upsweep.fails("unsupported_type", "scan", "in.npy")
-    assert "in.npy" in error["message"] and "f2" in error["message"]
+    assert "in.npy" in error["message"] and "c8" in error["message"]
     assert upsweep.fails("not_found", "reduce", "")["message"] == "the name of a file is empty; name a file"
 
 

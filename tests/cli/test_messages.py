@@ -316,7 +316,7 @@ def test_reducers_of_lists_alone(upsweep):
         ("SELECT SUM() FROM 't.csv'", "sum() takes one expression\n"),
         ("SELECT COUNT(*) FROM 't.csv' WHERE a = '1'", "= is not defined between integer and text: write the number without quotes"),
         ("SELECT SUM(s) FROM 't.csv'", "sum() is not defined for text, as column 's' is"),
-        ("SELECT MIN(b) FROM 't.csv'", "min() is not defined for boolean, as column 'b' is"),
+        ("SELECT AVG(b) FROM 't.csv'", "avg() is not defined for boolean, as column 'b' is"),
     ],
 )
 def test_what_to_write_in_a_query(upsweep, arrow, sql, words):

@@ -1187,7 +1187,6 @@ NO_WINDOWS = "for one row per group write GROUP BY; for running values call scan
         (None, "SELECT MAX(d * 2) FROM 't.parquet'", None),
         (None, "SELECT SUM(CASE WHEN b THEN 1 ELSE 'x' END) FROM 't.parquet'", None),
         (None, "SELECT SUM(CASE WHEN i THEN 1 END) FROM 't.parquet'", None),
-        (None, "SELECT f, COUNT(*) FROM 't.parquet' GROUP BY f", "f"),
         (None, "SELECT SUM(s) FROM 't.parquet'", None),
         (None, "SELECT SUM(d) FROM 't.parquet'", None),
         (None, "SELECT SUM(b) FROM 't.parquet'", None),
@@ -1195,8 +1194,8 @@ NO_WINDOWS = "for one row per group write GROUP BY; for running values call scan
         (None, "SELECT SUM() FROM 't.parquet'", None),
         (None, "SELECT SUM(*) FROM 't.parquet'", None),
         (None, "SELECT SUM(i, k) FROM 't.parquet'", None),
-        (None, "SELECT MAX(interval '1' day) FROM 't.parquet'", None),
-        (None, "SELECT COUNT(*) FROM 't.parquet' WHERE d > date '2000-01-01' + interval '1' hour", None),
+        (None, "SELECT MAX(interval '1' month) FROM 't.parquet'", "interval"),
+        (None, "SELECT COUNT(*) FROM 't.parquet' WHERE d > d + interval '1' month", None),
     ],
 )
 def test_refused(few, word, sql, at):
@@ -1243,8 +1242,6 @@ def test_grouping_sets_are_named(few, tail):
         ("SELECT i, SUM(k) FROM 't.parquet'", "i", "column 'i' must appear in GROUP BY or inside an aggregate function"),
         ("SELECT MEAN(i) FROM 't.parquet'", "MEAN", "write AVG(x)"),
         ("SELECT FLOOR(f), COUNT(*) FROM 't.parquet' GROUP BY FLOOR(f)", "FLOOR", "ROUND(x, n) rounds to the nearest number"),
-        ("SELECT ROUND(f), COUNT(*) FROM 't.parquet' GROUP BY ROUND(f)", "ROUND(f)", "including rounded floats"),
-        ("SELECT f, COUNT(*) FROM 't.parquet' GROUP BY f", "f", "CASE WHEN x < 10"),
         ("SELECT COUNT(DISTINCT i) FROM 't.parquet'", "COUNT", "count(DISTINCT …) is not supported: GROUP BY"),
         ("SELECT SUM(i) OVER () FROM 't.parquet'", "SUM", f"window functions (OVER) are not supported: {NO_WINDOWS}"),
         ("SELECT k, lag(i) OVER (ORDER BY k) FROM 't.parquet'", "lag", f"window functions (lag) are not supported: {NO_WINDOWS}"),
@@ -1747,13 +1744,11 @@ def test_npy(upsweep, dtype):
 @pytest.mark.parametrize(
     "kind, values",
     [
-        ("timestamp[us]", [1]),
-        ("time32[ms]", [1]),
+        ("month_day_nano_interval", [(1, 2, 3)]),
         ("binary", [b"a"]),
         ("list", [[1]]),
         ("struct", [{"a": 1}]),
         ("decimal256", [D(1)]),
-        ("duration[s]", [1]),
     ],
 )
 def test_types_that_are_not_computed_with(upsweep, arrow, kind, values):

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "sql/expression/clock.hpp"
 #include "sql/expression/date.hpp"
 #include "sql/expression/members.hpp"
 #include "sql/expression/rules.hpp"
@@ -22,12 +23,17 @@ namespace {
 
 constexpr ValueType kBoolean{ValueKind::boolean};
 constexpr ValueType kReal{ValueKind::real};
+constexpr ValueType kInteger{ValueKind::integer};
+constexpr ValueType kDate{ValueKind::date};
 
 // Maximum number of IN constants that are compared one by one. A longer list uses a lookup.
 constexpr std::size_t kMostCompared = query::tuning::kMembers.most_compared;
 
 bool is_literal(const Node& a) { return a->op == Op::literal; }
 bool is_string(const Node& a) { return a->op == Op::literal && a->type.kind == ValueKind::text; }
+
+/// Returns whether a string literal that is compared with the type is parsed as that type.
+bool is_calendar(ValueType type) { return type.kind == ValueKind::date || is_temporal(type); }
 
 bool is_number(const std::string& string) {
   double value = 0;
@@ -43,6 +49,9 @@ std::string undefined_between(std::string_view what, const Node& a, const Node& 
     if (!is_string(one)) return message.append(why_text(one->type));
     if (is_number(one->strings[0])) return message + ": write the number without quotes";
   }
+  if (a->type.kind == ValueKind::timestamp && b->type.kind == ValueKind::timestamp) {
+    return message + ": the times of one of them are in UTC, those of the other in an unknown zone";
+  }
   return message;
 }
 
@@ -50,8 +59,8 @@ std::string identity(const Expression& e) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, &e.real, sizeof bits);
   std::string key =
-      fmt::format("{} {} {} {} {} {} {} {}", static_cast<int>(e.op), static_cast<int>(e.type.kind), e.type.scale,
-                  e.column, e.function, to_text(e.exact), bits, static_cast<int>(e.string_test));
+      fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(e.op), static_cast<int>(e.type.kind), e.type.scale,
+                  e.type.in_utc, e.column, e.function, to_text(e.exact), bits, static_cast<int>(e.string_test));
   for (const Node& arg : e.args) key += fmt::format(" #{}", arg->id);
   for (const std::string& string : e.strings) key += fmt::format(" {}:{}", string.size(), string);
   if (e.op == Op::is_member) {
@@ -106,8 +115,8 @@ std::string_view why_text(ValueType type) {
 }
 
 std::string name(ValueType type) {
-  return type.kind == ValueKind::decimal ? fmt::format("decimal with {} decimal places", type.scale)
-                                         : std::string(upsweep::name(type.kind));
+  if (type.kind == ValueKind::decimal) return fmt::format("decimal with {} decimal places", type.scale);
+  return fmt::format("{}{}", upsweep::name(type.kind), type.in_utc ? " with time zone" : "");
 }
 
 // --------------------------------------------------------------------------------------------------------------- atoms
@@ -134,6 +143,13 @@ Node Builder::text(const std::string& string, int location) {
   return make({.op = Op::literal, .type = {ValueKind::text}, .strings = {string}, .location = location});
 }
 Node Builder::null(int location) { return make({.op = Op::null, .location = location}); }
+Node Builder::seconds(Int128 count, ValueType type, int location) {
+  const Limits limits = limits_of(type, false);
+  if (count >= limits.minimum && count <= limits.maximum) return exact(count, type, location);
+  expression::refuse(sql_, location, Code::overflow,
+                     fmt::format("this {} does not fit 64 bits with {} digits after the second",
+                                 upsweep::name(type.kind), type.scale));
+}
 
 // --------------------------------------------------------------------------------------------------------- conversions
 
@@ -144,7 +160,9 @@ Node Builder::convert(const Node& a, ValueType type) {
     if (is_literal(a)) return real(to_double(a->exact, scale_of(a->type)), a->location);
     return make({.op = Op::to_real, .type = type, .args = {a}, .location = a->location});
   }
-  const Int128 factor = power_of_ten(scale_of(type) - scale_of(a->type));
+  const bool is_of_date = a->type.kind == ValueKind::date;
+  const Int128 factor = power_of_ten(scale_of(type) - scale_of(a->type)) * (is_of_date ? kDaySeconds : 1);
+  if (is_temporal(type) && is_literal(a)) return seconds(a->exact * factor, type, a->location);
   if (!is_literal(a)) {
     const Node by = exact(factor, {ValueKind::decimal}, a->location);
     return make({.op = Op::rescale, .type = type, .args = {a, by}, .location = a->location});
@@ -166,7 +184,22 @@ ValueType Builder::common_type(const Node& a, const Node& b, int location, const
     return {ValueKind::decimal, std::max(scale_of(a->type), scale_of(b->type))};
   }
   if (a->type == b->type) return a->type;
+  const auto is_of_days = [](const Node& node) {
+    return node->type.kind == ValueKind::date || node->type.kind == ValueKind::timestamp;
+  };
+  if (is_of_days(a) && is_of_days(b) && (a->type.kind != b->type.kind || a->type.in_utc == b->type.in_utc)) {
+    return {ValueKind::timestamp, std::max(scale_of(a->type), scale_of(b->type)), a->type.in_utc || b->type.in_utc};
+  }
+  if (a->type.kind == b->type.kind && is_temporal(a->type) && a->type.in_utc == b->type.in_utc) {
+    return {a->type.kind, std::max(a->type.scale, b->type.scale)};
+  }
   refuse(location, undefined_between(what, a, b));
+}
+
+/// Returns a timestamp literal without a zone as a time in UTC, if the other operand is an instant.
+Node Builder::in_utc(const Node& a, const Node& other) {
+  if (!is_literal(a) || a->type.kind != ValueKind::timestamp || !other->type.in_utc) return a;
+  return exact(a->exact, {ValueKind::timestamp, a->type.scale, true}, a->location);
 }
 
 Node Builder::condition(const Node& a, const char* where) {
@@ -180,7 +213,7 @@ Node Builder::condition(const Node& a, const char* where) {
 
 Node Builder::negate(const Node& a, int location) {
   if (is_null_literal(a)) return a;
-  if (!is_numeric(a->type))
+  if (!is_numeric(a->type) && a->type.kind != ValueKind::duration)
     refuse(location, fmt::format("- is not defined for {}{}", name(a->type), why_text(a->type)));
   // 0 - a would return a float zero of the wrong sign.
   if (a->type.kind == ValueKind::real) return computed(Op::multiply, real(-1, location), a, a->type, location);
@@ -205,6 +238,7 @@ Node Builder::typed_arithmetic(Op op, const Node& a, const Node& b, int location
   const bool from_date = are(ValueKind::date, ValueKind::integer) && (op == Op::add || op == Op::subtract);
   const bool to_date = are(ValueKind::integer, ValueKind::date) && op == Op::add;
   if (from_date || to_date) return computed(op, a, b, {ValueKind::date}, location);
+  if (const auto result = calendar_arithmetic(op, a, b, location)) return *result;
   if (are(ValueKind::date, ValueKind::date) && op == Op::subtract) {
     return computed(op, a, b, {ValueKind::integer}, location);
   }
@@ -226,6 +260,58 @@ Node Builder::typed_arithmetic(Op op, const Node& a, const Node& b, int location
   return computed(op, convert(a, common), convert(b, common), common, location);
 }
 
+/// Computes with timestamps and durations, or returns nothing if neither operand is one. A date is its midnight, except
+/// in the sum of a date and whole days, which is a date.
+std::optional<Node> Builder::calendar_arithmetic(Op op, const Node& a, const Node& b, int location) {
+  const bool is_sum = op == Op::add || op == Op::subtract;
+  const auto is = [](const Node& node, ValueKind kind) { return node->type.kind == kind; };
+  const auto is_moment = [&](const Node& node) { return is(node, ValueKind::timestamp) || is(node, ValueKind::date); };
+  const auto is_duration = [&](const Node& node) { return is(node, ValueKind::duration); };
+  if (is_null_literal(a) || is_null_literal(b)) {
+    const Node& other = is_null_literal(a) ? b : a;
+    if (!is_temporal(other->type) || !is_sum) return std::nullopt;
+    // NULL has any type. The result is NULL of some type that is defined for the operator.
+    const bool is_difference = op == Op::subtract && !is_duration(other) && is_null_literal(a);
+    const ValueType type = is_difference ? ValueType{ValueKind::duration, other->type.scale} : other->type;
+    return computed(op, convert(a, other->type), convert(b, other->type), type, location);
+  }
+  if (is_duration(a) && is_duration(b) && op == Op::divide) {
+    return make({.op = Op::ratio, .type = kReal, .args = {a, b}, .location = location});
+  }
+  const bool is_product = op == Op::multiply && ((is_duration(a) && is(b, ValueKind::integer)) ||
+                                                 (is(a, ValueKind::integer) && is_duration(b)));
+  const bool is_quotient = op == Op::divide && is_duration(a) && is(b, ValueKind::integer);
+  if (is_product || is_quotient) return computed(op, a, b, is_duration(a) ? a->type : b->type, location);
+  const int scale = std::max(scale_of(a->type), scale_of(b->type));
+  const ValueType duration{ValueKind::duration, scale};
+  if (is_sum && is_duration(a) && is_duration(b)) {
+    return computed(op, convert(a, duration), convert(b, duration), duration, location);
+  }
+  const bool moves = is_sum && is_moment(a) && is_duration(b);
+  if (moves || (op == Op::add && is_duration(a) && is_moment(b))) {
+    const Node& from = moves ? a : b;
+    const Node& by = moves ? b : a;
+    const Int128 day = kDaySeconds * power_of_ten(by->type.scale);
+    if (is(from, ValueKind::date) && is_literal(by) && by->exact % day == 0) {
+      return computed(op, from, exact(by->exact / day, kInteger, by->location), kDate, location);
+    }
+    const ValueType type{ValueKind::timestamp, scale, from->type.in_utc};
+    return computed(op, convert(from, type), convert(by, duration), type, location);
+  }
+  const bool is_difference = op == Op::subtract && is_moment(a) && is_moment(b);
+  if (is_difference && (is(a, ValueKind::timestamp) || is(b, ValueKind::timestamp))) {
+    const Node first = in_utc(a, b);
+    const Node second = in_utc(b, a);
+    const ValueType type = common_type(first, second, location, "-");
+    return computed(op, convert(first, type), convert(second, type), duration, location);
+  }
+  if (op == Op::subtract && is(a, ValueKind::time) && is(b, ValueKind::time)) {
+    const ValueType type{ValueKind::time, scale};
+    return computed(op, convert(a, type), convert(b, type), duration, location);
+  }
+  return std::nullopt;
+}
+
 Node Builder::computed(Op op, const Node& a, const Node& b, ValueType type, int location) {
   if (is_literal(a) && is_literal(b) && op != Op::divide) {
     if (type.kind == ValueKind::real) return real(compute(op, a->real, b->real), location);
@@ -241,25 +327,59 @@ Node Builder::computed(Op op, const Node& a, const Node& b, ValueType type, int 
 
 // ---------------------------------------------------------------------------------------------------------- conditions
 
-Node Builder::as_date(const Node& a) {
-  return exact(parse_date(sql_, a->strings[0], a->location), {ValueKind::date}, a->location);
+/// Returns a string literal as a literal of the type of the operand that it is compared with: a date or seconds.
+Expression Builder::parsed(const Expression& string, ValueType type) const {
+  const std::string& text = string.strings[0];
+  const auto literal = [&](Seconds seconds, bool is_utc) {
+    return Expression{.op = Op::literal,
+                      .type = {type.kind, seconds.scale, is_utc},
+                      .exact = seconds.count,
+                      .location = string.location};
+  };
+  const auto refuse_text = [&](const char* example) {
+    expression::refuse(sql_, string.location, Code::bad_sql,
+                       fmt::format("'{}' is not a valid {}; write it as {}", text, upsweep::name(type.kind), example));
+  };
+  if (type.kind == ValueKind::timestamp) {
+    const auto timestamp = parse_timestamp(text);
+    if (!timestamp) refuse_text("2024-12-31 23:59:59.5");
+    return literal(timestamp->since, timestamp->has_offset || type.in_utc);
+  }
+  if (type.kind == ValueKind::time) {
+    const auto time = parse_time(text);
+    if (!time) refuse_text("23:59:59.5");
+    return literal(*time, false);
+  }
+  if (type.kind == ValueKind::duration) {
+    const auto interval = parse_interval(text);
+    if (!interval || interval->months != 0) refuse_text("3 days 04:05:06.5, without months");
+    return literal(interval->time, false);
+  }
+  return {
+      .op = Op::literal, .type = kDate, .exact = parse_date(sql_, text, string.location), .location = string.location};
 }
 
-/// Decimals are compared as they are, whatever their scales. A literal is converted to the scale of the other operand.
+/// Decimals and seconds are compared as they are, whatever their scales. A literal is converted to the scale of the
+/// other operand.
 Node Builder::comparable(const Node& a, ValueType common) {
-  if (!is_exact(a->type) || !is_exact(common) || is_null_literal(a)) return convert(a, common);
+  if (a->type.kind == ValueKind::date && common.kind == ValueKind::timestamp) {
+    return comparable(convert(a, {ValueKind::timestamp, 0, common.in_utc}), common);
+  }
+  const bool is_comparable = (is_exact(a->type) && is_exact(common)) || a->type.kind == common.kind;
+  if (!is_comparable || common.kind == ValueKind::real || is_null_literal(a)) return convert(a, common);
   const int shift = scale_of(common) - scale_of(a->type);
-  const bool fits = magnitude(a->exact) <= static_cast<UInt128>(kInt128Max) / static_cast<UInt128>(power_of_ten(shift));
+  const UInt128 most = is_temporal(common) ? kNarrowBound : kWideBound;
+  const bool fits = magnitude(a->exact) <= most / static_cast<UInt128>(power_of_ten(shift));
   return is_literal(a) && fits ? convert(a, common) : a;
 }
 
 Node Builder::compare(const std::string& symbol, const Node& a, const Node& b, int location) {
-  if (a->type.kind == ValueKind::date && is_string(b)) return compare(symbol, a, as_date(b), location);
-  if (b->type.kind == ValueKind::date && is_string(a)) return compare(symbol, as_date(a), b, location);
+  if (is_calendar(a->type) && is_string(b)) return compare(symbol, a, make(parsed(*b, a->type)), location);
+  if (is_calendar(b->type) && is_string(a)) return compare(symbol, make(parsed(*a, b->type)), b, location);
   if (a->type.kind == ValueKind::text || b->type.kind == ValueKind::text) return compare_words(symbol, a, b, location);
-  const ValueType common = common_type(a, b, location, symbol.c_str());
-  const Node left = comparable(a, common);
-  const Node right = comparable(b, common);
+  const ValueType common = common_type(in_utc(a, b), in_utc(b, a), location, symbol.c_str());
+  const Node left = comparable(in_utc(a, b), common);
+  const Node right = comparable(in_utc(b, a), common);
   const auto of = [&](Op op, const Node& x, const Node& y) {
     return make({.op = op, .type = kBoolean, .args = {x, y}, .location = location});
   };
@@ -315,6 +435,10 @@ Node Builder::invert(const Node& a, int location) {
   return make({.op = Op::invert, .type = kBoolean, .args = {condition(a, "NOT")}, .location = location});
 }
 
+Node Builder::real_key(const Node& a) {
+  return make({.op = Op::real_key, .type = kInteger, .args = {a}, .location = a->location});
+}
+
 Node Builder::is_null(const Node& a, int location) {
   return make({.op = Op::is_null, .type = kBoolean, .args = {a}, .location = location});
 }
@@ -324,7 +448,8 @@ Node Builder::is_null(const Node& a, int location) {
 bool Builder::is_looked_up(ValueType a, const Expression& item) {
   if (item.op != Op::literal) return false;
   const ValueKind kind = item.type.kind;
-  if (a.kind == ValueKind::date) return kind == ValueKind::date || kind == ValueKind::text;
+  if (a.kind == ValueKind::date) return kind == ValueKind::date;
+  if (is_temporal(a)) return item.type.kind == a.kind && item.type.in_utc == a.in_utc;
   return is_exact(a) ? is_exact(item.type) : a.kind == ValueKind::real && is_numeric(item.type);
 }
 
@@ -335,8 +460,6 @@ Node Builder::member_test(const Node& a, const std::vector<Expression>& items, i
     if (a->type.kind == ValueKind::real) {
       const bool is_real = item.type.kind == ValueKind::real;
       reals.push_back(is_real ? item.real : to_double(item.exact, scale_of(item.type)));
-    } else if (item.type.kind == ValueKind::text) {
-      exact.push_back(parse_date(sql_, item.strings[0], item.location));
     } else {
       // Converts to the scale of `a`. A value that does not fit, such as 1.5 among integers, equals no value of `a`.
       const int shift = scale_of(a->type) - scale_of(item.type);
@@ -360,9 +483,10 @@ Node Builder::is_in(const Node& a, const std::vector<Expression>& constants, con
   std::vector<std::string> strings;
   std::vector<Node> tests;
   if (is_null_literal(a) && !constants.empty()) tests.push_back(convert(null(location), kBoolean));
-  for (const Expression& item : constants) {
+  for (const Expression& constant : constants) {
     if (is_null_literal(a)) break;
-    const bool is_text = item.op == Op::literal && item.type.kind == ValueKind::text;
+    const bool is_text = constant.op == Op::literal && constant.type.kind == ValueKind::text;
+    const Expression item = is_text && is_calendar(a->type) ? parsed(constant, a->type) : constant;
     if (is_text && a->type.kind == ValueKind::text && !is_string(a)) {
       strings.push_back(item.strings[0]);
     } else if (is_looked_up(a->type, item)) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ class Builder {
   Node text(const std::string& string, int location);
   Node null(int location);
 
+  /// Returns a literal of seconds. Throws Error overflow if it does not fit 64 bits.
+  Node seconds(Int128 count, ValueType type, int location);
+
   Node negate(const Node& a, int location);
   /// Makes add, subtract, multiply or divide.
   Node arithmetic(Op op, const Node& a, const Node& b, int location);
@@ -44,6 +48,8 @@ class Builder {
   Node logic(Op op, std::span<const Node> conditions, int location);
   Node invert(const Node& a, int location);
   Node is_null(const Node& a, int location);
+  /// Returns what identifies a float64 in GROUP BY, as an integer.
+  Node real_key(const Node& a);
   /// `constants`: the literals and NULLs of the list.
   Node is_in(const Node& a, const std::vector<Expression>& constants, const std::vector<Node>& others, int location);
   /// `args` are condition, value, condition, value, …, value.
@@ -63,7 +69,9 @@ class Builder {
   Node strings_in(const Node& column, StringTest test, std::vector<std::string> strings, int location);
   static bool is_looked_up(ValueType a, const Expression& item);
   Node member_test(const Node& a, const std::vector<Expression>& items, int location);
-  Node as_date(const Node& a);
+  [[nodiscard]] Expression parsed(const Expression& string, ValueType type) const;
+  Node in_utc(const Node& a, const Node& other);
+  std::optional<Node> calendar_arithmetic(Op op, const Node& a, const Node& b, int location);
   Node computed(Op op, const Node& a, const Node& b, ValueType type, int location);
   void require_arguments(const Function& function, const std::vector<Node>& args, int location) const;
   Node rounded(int function, const Node& a, int places, int location);

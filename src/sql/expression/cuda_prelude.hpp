@@ -74,6 +74,8 @@ INLINE bool is_real(i128 a) { return magnitude(a) <= (u128)1 << 53; }
 INLINE i128 join(u64 low, u64 high) { return (i128)((u128)high << 64 | low); }
 INLINE double real(u64 bits) { return __longlong_as_double((i64)bits); }
 INLINE u64 bits_of(double value) { return (u64)__double_as_longlong(value); }
+// In GROUP BY, -0.0 is 0.0, and every NaN is the same.
+INLINE i64 key_of(double value) { return value != value ? 0x7ff8LL << 48 : (i64)bits_of(value + 0.0); }
 template <class T>
 INLINE T at(u64 values, i64 row) { return __ldg((const T*)values + row); }
 INLINE i128 wide_at(u64 values, i64 row) {

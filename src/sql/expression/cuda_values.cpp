@@ -134,6 +134,10 @@ Value ValueWriter::compute(const Expression& node) {
       return string_test(node);
     case Op::is_member:
       return is_member(node);
+    case Op::real_key: {
+      const Value v = value(node.args[0]);
+      return named(Form::narrow, fmt::format("key_of({})", v.text), v.null, bound_of(Storage::int64));
+    }
     case Op::call:
       return call(node);
   }

@@ -11,8 +11,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -56,7 +58,7 @@ std::optional<ColumnBounds> bounds_of(const Expression& condition) {
   if (!comparison) return std::nullopt;
   const auto& [found, constant, turned] = *comparison;
   const Expression& column = *condition.args[turned ? 1 : 0];
-  const bool is_exact_column = is_exact(column.type) || column.type.kind == ValueKind::date;
+  const bool is_exact_column = is_exact(column.type) || column.type.kind == ValueKind::date || is_temporal(column.type);
   if (&column != found || !is_exact_column || scale_of(column.type) != scale_of(constant->type)) return std::nullopt;
   ColumnBounds bounds{.column = column.column};
   const bool open = condition.op == Op::less;
@@ -78,7 +80,12 @@ std::optional<ColumnComparison> column_comparison(const Expression& condition) {
   const bool turned = condition.args[0]->op == Op::literal;
   const Expression* column = condition.args[turned ? 1 : 0].get();
   const Expression* constant = condition.args[turned ? 0 : 1].get();
-  while (column->op == Op::rescale || column->op == Op::to_real) column = column->args[0].get();
+  // A date that is compared with a timestamp is another number than the days of its column.
+  const auto is_same_value = [](const Expression& node) {
+    const bool is_of_date = node.op == Op::rescale && node.args[0]->type.kind == ValueKind::date;
+    return (node.op == Op::rescale && !is_of_date) || node.op == Op::to_real;
+  };
+  while (is_same_value(*column)) column = column->args[0].get();
   if (column->op != Op::column || constant->op != Op::literal) return std::nullopt;
   return ColumnComparison{column, constant, turned};
 }
@@ -261,6 +268,8 @@ void Evaluator::compute(const Node& made, Slot& slot) {
       return string_test(node, slot);
     case Op::is_member:
       return is_member(node, slot);
+    case Op::real_key:
+      return real_key(node, slot);
     case Op::call:
       return call(node, slot);
   }
@@ -788,6 +797,16 @@ void Evaluator::is_member(const Expression& node, Slot& slot) {
   } else {
     each_known<std::uint8_t>(slot, [&](int i) { return members.has(a.at<std::int64_t>(i)) ? 1 : 0; });
   }
+}
+
+void Evaluator::real_key(const Expression& node, Slot& slot) {
+  const Vector& a = operands(node, slot).a;
+  slot.vector.bound = bound_of(Storage::int64);
+  each_known<std::int64_t>(slot, [&](int i) {
+    const double value = a.at<double>(i);
+    const double key = std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value + 0.0;
+    return std::bit_cast<std::int64_t>(key);
+  });
 }
 
 const Kernels& kernels(Isa isa) noexcept {

@@ -83,7 +83,7 @@ struct ColumnComparison {
 /// Returns the comparison if the operator is Op::equal, less or less_equal.
 std::optional<ColumnComparison> column_comparison(const Expression& condition);
 
-/// Minimum and maximum of a column's integers, decimals or dates.
+/// Minimum and maximum of a column's integers, decimals, dates or seconds.
 struct ColumnBounds {
   int column;
   Int128 minimum = kInt128Min;
@@ -205,6 +205,7 @@ class Evaluator {
   void choose(const Expression& node, Slot& slot);
   void string_test(const Expression& node, Slot& slot);
   void is_member(const Expression& node, Slot& slot);
+  void real_key(const Expression& node, Slot& slot);
   void call(const Expression& node, Slot& slot);
   void exact_call(const Expression& node, const Function& function, Slot& slot);
   /// Returns the values of `node` for some of the current rows. A separate evaluator computes them, so values that must

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sql/expression/number.hpp"
+#include "upsweep/detail/temporal.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/table.hpp"
 
@@ -18,14 +19,17 @@ namespace upsweep::expression {
 /// The type of an expression's value.
 struct ValueType {
   ValueKind kind = ValueKind::integer;
-  int scale = 0;  ///< of a decimal
+  int scale = 0;        ///< of a decimal, a timestamp, a time or a duration
+  bool in_utc = false;  ///< of a timestamp: an instant. Otherwise it is a date and a time in an unknown zone.
 
   bool operator==(const ValueType&) const = default;
 };
 
 constexpr bool is_exact(ValueType type) { return type.kind == ValueKind::integer || type.kind == ValueKind::decimal; }
-/// Returns the decimal places of an integer or decimal.
-constexpr int scale_of(ValueType type) { return type.kind == ValueKind::decimal ? type.scale : 0; }
+/// Returns whether values are seconds: timestamps, times and durations.
+constexpr bool is_temporal(ValueType type) { return detail::is_temporal(type.kind); }
+/// Returns the decimal places of an exact number, or of seconds.
+constexpr int scale_of(ValueType type) { return type.kind == ValueKind::decimal || is_temporal(type) ? type.scale : 0; }
 constexpr bool is_numeric(ValueType type) { return is_exact(type) || type.kind == ValueKind::real; }
 
 /// "integer", "decimal(…, 2)", …
@@ -33,9 +37,13 @@ std::string name(ValueType type);
 
 enum class Op : std::uint8_t {
   column,
-  literal,  ///< `exact` or `real`; booleans are 0 and 1, dates are days; text is strings[0], only in comparisons
-  null,     ///< a NULL of the expression's type
-  rescale,  ///< converts an integer or decimal to the type's scale; the second operand is the power of ten
+  /// `exact` or `real`; booleans are 0 and 1, dates are days, times are scaled seconds; text is strings[0], only in
+  /// comparisons
+  literal,
+  null,  ///< a NULL of the expression's type
+  /// Converts an exact number, or seconds, to the type's scale: multiplies by the power of ten that is the second
+  /// operand. A date becomes a timestamp in the same way.
+  rescale,
   to_real,  ///< converts an integer or decimal to the nearest float64
   add,
   subtract,
@@ -52,7 +60,8 @@ enum class Op : std::uint8_t {
   is_null,
   choose,       ///< CASE: condition, value, condition, value, …, value
   string_test,  ///< a string of a text column passes `string_test`
-  is_member,    ///< a number or date is one of `members`, which have its scale
+  is_member,    ///< a number, a date or seconds are one of `members`, which have its scale
+  real_key,     ///< an integer that identifies a float64 in GROUP BY: -0.0 is 0.0, and every NaN is the same
   call          ///< `function` of the first operand; the other operands are literals that define the function
 };
 

@@ -53,6 +53,9 @@ Form form_of(const Expression& node) {
     case ValueKind::integer:
     case ValueKind::decimal:
     case ValueKind::date:
+    case ValueKind::timestamp:
+    case ValueKind::time:
+    case ValueKind::duration:
       return node.wide ? Form::wide : Form::narrow;
   }
   detail::no_such_value();
@@ -60,6 +63,7 @@ Form form_of(const Expression& node) {
 
 Limits limits_of(ValueType type, bool wide) {
   if (type.kind == ValueKind::date) return {INT32_MIN, INT32_MAX, "the result is not a valid date"};
+  if (is_temporal(type)) return {INT64_MIN, INT64_MAX, "the result does not fit 64 bits"};
   if (type.kind == ValueKind::integer && !wide) {
     return {INT64_MIN, INT64_MAX, "the result does not fit a 64-bit integer"};
   }
@@ -103,13 +107,13 @@ bool sum_fits(Operand value, UInt128 rows) {
 
 void derive(Expression& node) {
   const auto& args = node.args;
-  const bool is_day = node.type.kind == ValueKind::date;
+  const bool is_calendar = node.type.kind == ValueKind::date || is_temporal(node.type);
   const bool is_arithmetic = node.op >= Op::add && node.op <= Op::multiply;
   const bool fails = node.op == Op::call && functions()[static_cast<std::size_t>(node.function)].failure != nullptr;
   node.can_fail = node.op == Op::divide || node.op == Op::ratio || node.op == Op::rescale || fails ||
-                  ((is_arithmetic || node.op == Op::call) && (is_exact(node.type) || is_day)) ||
+                  ((is_arithmetic || node.op == Op::call) && (is_exact(node.type) || is_calendar)) ||
                   std::any_of(args.begin(), args.end(), [](const Node& arg) { return arg->can_fail; });
-  if (node.op == Op::column || is_day) return;
+  if (node.op == Op::column || is_calendar) return;
   if (node.op == Op::literal) {
     node.wide = node.exact > INT64_MAX || node.exact < INT64_MIN;
   } else if (node.op == Op::choose) {

@@ -3,7 +3,8 @@
 // fits.
 //
 // Integers have 64 bits, or 128 if an operand has 128 (Expression::wide). Decimals have 128 bits, and are stored in 64
-// while a bound of the values proves that these suffice. Dates have 32 bits. A result outside these limits is an error.
+// while a bound of the values proves that these suffice. Dates have 32 bits, seconds 64. A result outside these limits
+// is an error.
 // The CPU computes bounds from the values of a block, the GPU from the known properties of a column. The rules that
 // follow from bounds are defined here for both.
 #pragma once
@@ -17,7 +18,7 @@ namespace upsweep::expression {
 
 /// How values are stored during a computation.
 enum class Form : std::uint8_t {
-  narrow,   ///< int64: integers, decimals, dates
+  narrow,   ///< int64: integers, decimals, dates, seconds
   wide,     ///< Int128: integers and decimals
   real,     ///< double
   boolean,  ///< uint8: 0 or 1
@@ -26,7 +27,7 @@ enum class Form : std::uint8_t {
 
 Form form_of(const Field& column);
 /// Returns the form that follows from an expression's type. Constants, booleans and reals always have this form. Exact
-/// results (integers, decimals, dates) whose bounds are known may have a narrower form.
+/// results (integers, decimals, dates, seconds) whose bounds are known may have a narrower form.
 Form form_of(const Expression& node);
 
 /// Minimum and maximum of the allowed values.
@@ -35,7 +36,7 @@ struct Limits {
   Int128 maximum;
   const char* failure;  ///< the message for a value outside the limits
 };
-/// Returns the limits of a result: a 64-bit integer, a 128-bit integer if `wide`, a decimal, or a date.
+/// Returns the limits of a result: a 64-bit integer, a 128-bit integer if `wide`, a decimal, a date, or seconds.
 Limits limits_of(ValueType type, bool wide);
 /// Returns the limits of elements; `storage` is an integer storage.
 Limits limits_of(Storage storage);

@@ -141,8 +141,10 @@ class AnswerMaker {
   Answer finish(int threads, const std::function<std::int64_t(std::uint64_t)>& number_of) {
     Answer answer{.columns = fields_of_answer(plan_), .table = plan_.table, .groups = groups_};
     if (sum_that_does_not_fit_ < plan_.aggregates.size()) {
-      refuse(plan_.sql, plan_.aggregates[sum_that_does_not_fit_].input->location, Code::overflow,
-             "this sum has more than 38 digits");
+      const Aggregate& sum = plan_.aggregates[sum_that_does_not_fit_];
+      refuse(plan_.sql, sum.input->location, Code::overflow,
+             sum.type.kind == ValueKind::duration ? "this sum of durations does not fit 64 bits"
+                                                  : "this sum has more than 38 digits");
     }
     if (keeps_groups_) compute_kept_groups();
     if (failed_) throw_failed(keeps_groups_ ? static_cast<std::int64_t>(failed_place_) : number_of(failed_place_));
@@ -168,7 +170,10 @@ class AnswerMaker {
     for (const std::size_t a : exact_sums_) {
       if (groups.rows().is_narrow(a)) continue;
       for (std::int64_t g = range.first; g < range.end; ++g) {
-        if (groups.state(g, a).high() == 0) continue;
+        const State sum = groups.state(g, a);
+        const bool is_duration = plan_.aggregates[a].type.kind == ValueKind::duration;
+        const bool fits = !is_duration || sum.exact == static_cast<std::int64_t>(sum.exact);
+        if (sum.high() == 0 && fits) continue;
         const std::lock_guard lock(changing_);
         sum_that_does_not_fit_ = std::min(sum_that_does_not_fit_, a);
         return;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sql/expression/clock.hpp"
 #include "sql/expression/date.hpp"
 #include "sql/expression/functions.hpp"
 #include "sql/expression/rules.hpp"
@@ -73,14 +74,10 @@ void Binder::bind_keys(const Json& select) {
     }
     if (contents_.has_aggregate(*source)) refuse(location, "rows cannot be grouped by an aggregate", Code::bad_sql);
     const Node key = bind(*source, Level::rows, 0);
-    if (key->type.kind == ValueKind::real) {
-      refuse(location,
-             "rows cannot be grouped by floats, including rounded floats; group by an integer, a decimal, a date or "
-             "text, or by ranges: CASE WHEN x < 10 THEN 0 WHEN x < 20 THEN 1 ELSE 2 END");
-    }
     if (key->type.kind == ValueKind::text && key->op != Op::column)
       refuse(location, "text in GROUP BY must be a column");
-    if (keys_.emplace(key.get(), static_cast<int>(plan_.keys.size())).second) plan_.keys.push_back(key);
+    if (!keys_.emplace(key.get(), static_cast<int>(plan_.keys.size())).second) continue;
+    plan_.keys.push_back(key->type.kind == ValueKind::real ? rows_.real_key(key) : key);
   }
 }
 
@@ -289,7 +286,8 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
            Code::bad_sql);
   }
   if (tag == "TypeCast" && cast_type(body) == "interval")
-    refuse(location, "an interval can only be added to or subtracted from a date literal");
+    refuse(location,
+           "an interval of months or years can only be added to or subtracted from a literal date or timestamp");
   if (tag == "TypeCast") refuse_cast(sql_, cast_type(body), location);
   if (tag == "A_Expr") return bind_operator(body, level, location, depth);
   if (tag == "BoolExpr") return bind_logic(body, level, location, depth);
@@ -369,12 +367,13 @@ Node Binder::column_at(std::size_t place, int location) {
     plan_.columns.push_back(index);
     plan_.fields.push_back(field);
   }
-  return rows_.column(used->second, {field.kind, field.scale}, form_of(field) == Form::wide, location);
+  return rows_.column(used->second, {field.kind, field.scale, !field.zone.empty()}, form_of(field) == Form::wide,
+                      location);
 }
 
 // ----------------------------------------------------------------------------------------------------------- operators
 
-/// Returns a date literal moved by an interval.
+/// Returns a literal date or timestamp moved by an interval: a date by months or days, a timestamp by months.
 std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::string& symbol, Level level, int location,
                                                  int depth) {
   if (!body.contains("lexpr") || (symbol != "+" && symbol != "-")) return std::nullopt;
@@ -382,19 +381,31 @@ std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::st
   const bool turned = !interval && symbol == "+";
   if (turned) interval = interval_of(sql_, body.at("lexpr"));
   if (!interval) return std::nullopt;
+  const Int128 day = Int128{kDaySeconds} * power_of_ten(interval->time.scale);
+  const bool is_of_days = interval->time.count % day == 0;
   const Node date = bind(body.at(turned ? "rexpr" : "lexpr"), level, depth + 1);
-  if (date->type.kind != ValueKind::date || date->op != Op::literal) {
+  const bool is_date = date->type.kind == ValueKind::date;
+  const bool is_literal = date->op == Op::literal && (is_date || date->type.kind == ValueKind::timestamp);
+  if (interval->months == 0 && !(is_literal && is_date && is_of_days)) return std::nullopt;
+  if (!is_literal) {
     refuse(location,
-           "intervals can only be added to date literals: move the interval to the other side of the comparison");
+           "intervals of months can only be added to literals: move the interval to the other side of the comparison");
   }
   const int sign = symbol == "-" ? -1 : 1;
-  const auto days = static_cast<int>(date->exact);
   if (interval->months > kMostMonths || interval->months < -kMostMonths)
     refuse(location, "this interval is too long", Code::overflow);
-  const std::int64_t moved = add_months(days, sign * interval->months) + sign * interval->days;
-  if (moved < kFirstDay || moved > kLastDay)
+  const Int128 unit = is_date ? 1 : Int128{kDaySeconds} * power_of_ten(date->type.scale);  // of the date's elements
+  const Int128 days = date->exact / unit - (date->exact % unit < 0 ? 1 : 0);
+  Int128 moved = add_months(static_cast<int>(days), sign * interval->months);
+  if (is_of_days) moved += sign * (interval->time.count / day);
+  if (days < kFirstDay || days > kLastDay || moved < kFirstDay || moved > kLastDay)
     refuse(location, "the date is outside the years 0 to 9999", Code::overflow);
-  return builder(level).exact(moved, {ValueKind::date}, location);
+  Builder& make = builder(level);
+  const Int128 element = moved * unit + (date->exact - days * unit);
+  const Node result = is_date ? make.exact(element, date->type, location) : make.seconds(element, date->type, location);
+  if (is_of_days) return result;
+  const Node rest = make.seconds(interval->time.count, {ValueKind::duration, interval->time.scale}, location);
+  return make.arithmetic(symbol == "-" ? Op::subtract : Op::add, result, rest, location);
 }
 
 /// Refuses to order the strings of ordered categories: the order of the categories differs from the order of the
@@ -550,16 +561,17 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   if (input->op == Op::literal && kind == ValueKind::text) refuse(location, "a string cannot be aggregated");
   if (name == "count") return output(aggregate(Fold::count, input, kCount), kCount, location);
   if (name == "min" || name == "max") {
-    if (kind == ValueKind::boolean)
-      refuse(location, fmt::format("{}() is not defined for {}{}", name, type, expression::why_text(input->type)),
-             Code::unsupported_type);
     require_order_of_letters(input, Level::rows, location);
     const Fold fold = name == "min" ? Fold::minimum : Fold::maximum;
     return output(aggregate(fold, input, input->type), input->type, location);
   }
-  if (!is_numeric(input->type))
-    refuse(location, fmt::format("{}() is not defined for {}{}", name, type, expression::why_text(input->type)),
-           Code::unsupported_type);
+  const bool is_duration = kind == ValueKind::duration;
+  if (!is_numeric(input->type) && (!is_duration || name != "sum")) {
+    std::string_view instead = expression::why_text(input->type);
+    if (is_duration) instead = "; write SUM(x) / COUNT(x)";
+    if (kind == ValueKind::timestamp) instead = "; MIN, MAX and COUNT are, and the SUM of differences of timestamps";
+    refuse(location, fmt::format("{}() is not defined for {}{}", name, type, instead), Code::unsupported_type);
+  }
   const int sum = aggregate(Fold::sum, input, input->type);
   if (name == "sum") return output(sum, input->type, location);
   return output(sum + 1, {ValueKind::real}, location);

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <locale>
-#include <sstream>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "core/decimal.hpp"
 #include "sql/expression/caret.hpp"
@@ -20,6 +20,7 @@ namespace upsweep::query {
 namespace {
 
 using expression::Expression;
+using expression::Interval;
 using expression::kMostDigits;
 using expression::Op;
 using expression::refuse;
@@ -114,18 +115,66 @@ std::string cast_type(const Json& cast) {
   return type.contains("names") ? string_of(type.at("names").back()) : "";
 }
 
+namespace {
+
+/// Returns the string that a cast converts, or nothing if it converts something else.
+std::optional<std::string> string_to_cast(const Json& cast) {
+  const auto [tag, body] = tagged(cast.at("arg"));
+  if (tag != "A_Const" || !body.contains("sval")) return std::nullopt;
+  return body.at("sval").value("sval", "");
+}
+
+/// Returns the literal of date '…', timestamp '…', time '…' or interval '…'; nothing for other casts.
+std::optional<Expression> cast_constant(const std::string& sql, const Json& cast, int location) {
+  const std::string type = cast_type(cast);
+  const auto text = string_to_cast(cast);
+  const bool is_timestamp = type == "timestamp" || type == "timestamptz";
+  const bool is_known = is_timestamp || type == "date" || type == "time" || type == "interval";
+  if (!text || !is_known) return std::nullopt;
+  // The digits of timestamp(3) '…' would change the value.
+  if (type != "interval" && cast.at("typeName").contains("typmods")) return std::nullopt;
+  const int at = location_of(tagged(cast.at("arg")).body, location);
+  const auto literal = [&](ValueKind kind, expression::Seconds seconds, bool in_utc) {
+    if (seconds.count != static_cast<std::int64_t>(seconds.count)) {
+      refuse(sql, at, Code::overflow,
+             fmt::format("this {} does not fit 64 bits with {} digits after the second", name(kind), seconds.scale));
+    }
+    return Expression{
+        .op = Op::literal, .type = {kind, seconds.scale, in_utc}, .exact = seconds.count, .location = location};
+  };
+  const auto refuse_text = [&](const char* example) {
+    refuse(sql, at, Code::bad_sql, fmt::format("'{}' is not a valid {}; write it as {}", *text, type, example));
+  };
+  if (is_timestamp) {
+    const auto timestamp = expression::parse_timestamp(*text);
+    if (!timestamp) refuse_text("2024-12-31 23:59:59.5");
+    return literal(ValueKind::timestamp, timestamp->since, timestamp->has_offset || type == "timestamptz");
+  }
+  if (type == "time") {
+    const auto time = expression::parse_time(*text);
+    if (!time) refuse_text("23:59:59.5");
+    return literal(ValueKind::time, *time, false);
+  }
+  if (type == "interval") {
+    const auto interval = interval_of(sql, Json{{"TypeCast", cast}});
+    if (interval->months != 0) return std::nullopt;
+    return literal(ValueKind::duration, interval->time, false);
+  }
+  return Expression{.op = Op::literal,
+                    .type = {ValueKind::date},
+                    .exact = expression::parse_date(sql, *text, at),
+                    .location = location};
+}
+
+}  // namespace
+
 std::optional<Expression> constant_of(const std::string& sql, const Json& node) {
   const auto [tag, body] = tagged(node);
   const int location = location_of(body, first_location(node));
   const auto exact = [&](Int128 value, ValueKind kind) {
     return Expression{.op = Op::literal, .type = {kind}, .exact = value, .location = location};
   };
-  if (tag == "TypeCast" && cast_type(body) == "date") {
-    const auto [arg_tag, arg] = tagged(body.at("arg"));
-    if (arg_tag != "A_Const" || !arg.contains("sval")) return std::nullopt;
-    const std::string day = arg.at("sval").value("sval", "");
-    return exact(expression::parse_date(sql, day, location_of(arg, location)), ValueKind::date);
-  }
+  if (tag == "TypeCast") return cast_constant(sql, body, location);
   if (tag != "A_Const") return std::nullopt;
   if (body.contains("isnull")) return Expression{.op = Op::null, .location = location};
   if (body.contains("ival")) return exact(integer(sql, body), ValueKind::integer);
@@ -144,38 +193,24 @@ std::optional<Interval> interval_of(const std::string& sql, const Json& node) {
   const auto [tag, body] = tagged(node);
   if (tag != "TypeCast" || cast_type(body) != "interval") return std::nullopt;
   const Json& type = body.at("typeName");
-  const auto [constant_tag, constant] = tagged(body.at("arg"));
-  const int location = location_of(body, first_location(node));
-  const auto refuse_it = [&] {
-    refuse(sql, location, Code::unsupported_sql,
-           "write an interval as interval '3' month, in days, weeks, months or years");
-  };
-  if (constant_tag != "A_Const" || !constant.contains("sval")) refuse_it();
-  std::istringstream text(constant.at("sval").value("sval", ""));
-  text.imbue(std::locale::classic());
-  std::int64_t number = 0;
-  if (!(text >> number)) refuse_it();
-  std::string unit;
-  std::string more;
-  if (text >> unit >> more) refuse_it();
-  if (unit.size() > 1 && unit.back() == 's') unit.pop_back();
-  if (unit.empty() && type.contains("typmods")) {
+  const auto text = string_to_cast(body);
+  if (!text) return std::nullopt;
+  std::string_view unit = "second";
+  if (type.contains("typmods")) {
     // PostgreSQL distinguishes the units after the string by these bits.
-    constexpr int kMonth = 1 << 1;
-    constexpr int kYear = 1 << 2;
-    constexpr int kDay = 1 << 3;
+    constexpr std::pair<int, std::string_view> kUnits[] = {{1 << 1, "month"}, {1 << 2, "year"},    {1 << 3, "day"},
+                                                           {1 << 10, "hour"}, {1 << 11, "minute"}, {1 << 12, "second"}};
     const auto [mask_tag, mask_body] = tagged(type.at("typmods")[0]);
     const int mask = mask_tag == "A_Const" && mask_body.contains("ival") ? mask_body.at("ival").value("ival", 0) : 0;
-    unit = mask == kDay ? "day" : mask == kMonth ? "month" : mask == kYear ? "year" : "?";
+    const auto* const found =
+        std::find_if(std::begin(kUnits), std::end(kUnits), [&](const auto& known) { return known.first == mask; });
+    unit = found == std::end(kUnits) ? "" : found->second;
   }
-  if (number > kMostMonths * 31 || number < -kMostMonths * 31)
-    refuse(sql, location, Code::overflow, "this interval is too long");
-  if (unit == "day") return Interval{.days = number};
-  if (unit == "week") return Interval{.days = 7 * number};
-  if (unit == "month" || unit == "mon") return Interval{.months = number};
-  if (unit == "year") return Interval{.months = 12 * number};
-  refuse_it();
-  return std::nullopt;
+  if (const auto interval = expression::parse_interval(*text, unit)) return interval;
+  refuse(sql, location_of(body, first_location(node)), Code::bad_sql,
+         fmt::format("'{}' is not a valid interval; write it as interval '3 days', interval '3 days 04:05:06' or "
+                     "interval '2' hour, in nanoseconds to years",
+                     *text));
 }
 
 }  // namespace upsweep::query

@@ -59,7 +59,7 @@ void put_keys(std::size_t which, std::span<const GroupAt> groups, GroupColumn& c
       column.put_null(i);
     } else if (column.field().kind == ValueKind::text) {
       column.put_string(i, of->key_string(group, which));
-    } else if (column.is_of_words()) {
+    } else if (column.is_of_words() || column.field().kind == ValueKind::real) {
       column.put_word(i, of->rows().key_word(group, which));
     } else {
       column.put(i, of->key(group, which));
@@ -86,7 +86,9 @@ std::vector<Field> fields_of(const QueryPlan& plan, std::span<const Totals::View
   std::vector<Field> fields;
   fields.reserve(plan.keys.size() + 2 * plan.aggregates.size());
   for (std::size_t k = 0; k < plan.keys.size(); ++k) {
-    fields.push_back(field(plan.keys[k]->type, all([&](const GroupRows& rows) { return rows.is_word(k); })));
+    const bool is_real = plan.keys[k]->op == Op::real_key;  // its key has the bits of the float64
+    const ValueType type = is_real ? plan.keys[k]->args[0]->type : plan.keys[k]->type;
+    fields.push_back(field(type, all([&](const GroupRows& rows) { return rows.is_word(k); })));
   }
   for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
     fields.push_back(field(plan.aggregates[a].type, all([&](const GroupRows& rows) { return rows.is_narrow(a); })));

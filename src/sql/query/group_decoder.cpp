@@ -100,6 +100,8 @@ void take_strings(EncodedBytes& source, Groups& groups, std::span<Int128> values
   }
 }
 
+bool is_word(Int128 value) { return value == static_cast<std::int64_t>(value); }
+
 /// Returns whether a key or an aggregate that is not text can have that value.
 bool is_value(ValueKind kind, Int128 value) {
   switch (kind) {
@@ -107,6 +109,10 @@ bool is_value(ValueKind kind, Int128 value) {
       return value >= INT32_MIN && value <= INT32_MAX;
     case ValueKind::boolean:
       return value == 0 || value == 1;
+    case ValueKind::timestamp:
+    case ValueKind::time:
+      return is_word(value);
+    case ValueKind::duration:  // a sum of durations may have more bits until the last row
     case ValueKind::integer:
     case ValueKind::decimal:
     case ValueKind::real:
@@ -116,8 +122,6 @@ bool is_value(ValueKind kind, Int128 value) {
   }
   detail::no_such_value();
 }
-
-bool is_word(Int128 value) { return value == static_cast<std::int64_t>(value); }
 
 /// Reads strings that GroupEncoder::put_short_strings() has written.
 void take_short_strings(EncodedBytes& source, std::span<Int128> values) {

@@ -356,6 +356,10 @@ const LoweredValue& ListLowering::lower(const Node& node, plan::Domain domain) {
 LoweredValue ListLowering::lower_new(const Node& node, plan::Domain domain) {
   using expression::Op;
   const auto argument = [&](std::size_t i) -> const LoweredValue& { return lower(node->args[i], domain); };
+  if (node->type.kind == ValueKind::date || expression::is_temporal(node->type)) {
+    expression::refuse(program_.sql, node->location, Code::unsupported_sql,
+                       "dates and times are not supported in a list function");
+  }
   switch (node->op) {
     case Op::column:
       return slot(program_.slots[static_cast<std::size_t>(node->column)], domain);
@@ -405,6 +409,7 @@ LoweredValue ListLowering::lower_new(const Node& node, plan::Domain domain) {
       expression::refuse(program_.sql, node->location, Code::unsupported_sql,
                          "a long IN list is not supported inside a list function: compare ranges");
     case Op::string_test:
+    case Op::real_key:  // only in GROUP BY
       break;
   }
   expression::refuse(program_.sql, node->location, Code::unsupported_sql, "text is not supported in a list function");

@@ -11,6 +11,7 @@
 #include "sql/expression/dictionary.hpp"
 #include "sql/expression/kernels.hpp"
 #include "sql/tuning.hpp"
+#include "upsweep/detail/temporal.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
@@ -42,6 +43,11 @@ bool suits(ValueKind kind, Storage storage) {
     case ValueKind::date:
     case ValueKind::text:
       return storage == Storage::int32;
+    case ValueKind::time:
+      return storage == Storage::int32 || storage == Storage::int64;
+    case ValueKind::timestamp:
+    case ValueKind::duration:
+      return storage == Storage::int64;
   }
   detail::no_such_value();
 }
@@ -131,7 +137,8 @@ MemoryTable::~MemoryTable() = default;
 MemoryTable& MemoryTable::add(Field field, const void* values, std::int64_t rows, const std::uint8_t* validity,
                               std::shared_ptr<const Dictionary> dictionary) {
   if (rows < 0 || (values == nullptr && rows > 0)) throw Error(Code::invalid_argument, field.name + ": no array");
-  if (!suits(field.kind, field.storage) || field.scale < 0 || field.scale > 38) {
+  const bool is_scaled = !detail::is_temporal(field.kind) || (field.scale % 3 == 0 && field.scale <= 9);
+  if (!suits(field.kind, field.storage) || field.scale < 0 || field.scale > 38 || !is_scaled) {
     throw Error(Code::unsupported_type,
                 field.name + ": elements of this storage cannot be of kind " + std::string(name(field.kind)));
   }
@@ -158,6 +165,16 @@ MemoryTable& MemoryTable::add(Field field, const void* values, std::int64_t rows
 
 MemoryTable& MemoryTable::add_decimal(std::string name, std::span<const std::int64_t> values, int scale) {
   return add(Field{.name = std::move(name), .kind = ValueKind::decimal, .storage = Storage::int64, .scale = scale},
+             values.data(), std::ssize(values));
+}
+
+MemoryTable& MemoryTable::add_timestamps(std::string name, std::span<const std::int64_t> values, int scale,
+                                         std::string zone) {
+  return add(Field{.name = std::move(name),
+                   .kind = ValueKind::timestamp,
+                   .storage = Storage::int64,
+                   .scale = scale,
+                   .zone = std::move(zone)},
              values.data(), std::ssize(values));
 }
 

@@ -148,8 +148,8 @@ void refuse_function(const std::string& sql, const std::string& name, int locati
       {"total sum0", "write SUM(x)"},
       {"any_value first last", "MIN(x) or MAX(x) returns one of the values"},
       {"count_if countif", "write SUM(CASE WHEN the condition THEN 1 ELSE 0 END)"},
-      {"bool_and every", "write MIN(CASE WHEN c THEN 1 WHEN NOT c THEN 0 END)"},
-      {"bool_or", "write MAX(CASE WHEN c THEN 1 WHEN NOT c THEN 0 END)"},
+      {"bool_and every", "write MIN(c)"},
+      {"bool_or", "write MAX(c)"},
       {"if iif", "write CASE WHEN the condition THEN a ELSE b END"},
       {"ifnull nvl isnull", "write CASE WHEN x IS NULL THEN y ELSE x END"},
       {"stddev stddev_samp stddev_pop variance var_samp var_pop var std",
@@ -214,12 +214,14 @@ void refuse_cast(const std::string& sql, const std::string& type, int location) 
   constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
       {"float4 float8 double", "x / 1.0 is a float64"},
       {"int2 int4 int8 numeric decimal", "numbers are exact: integers and decimals can be combined without a cast"},
-      {"date timestamp timestamptz", "write date '2025-12-31', and compare dates with it"},
+      {"date timestamp timestamptz time",
+       "write date '2025-12-31' or timestamp '2025-12-31 23:59:59', and compare with it"},
       {"text varchar bpchar", "text can only be compared and grouped unchanged"}};
   const std::string_view instead = instead_of(type, kInstead);
   refuse_syntax(
       sql, location,
-      with("CAST is not supported", instead.empty() ? "only date '…' and interval '…' are supported" : instead));
+      with("CAST is not supported",
+           instead.empty() ? "only date '…', timestamp '…', time '…' and interval '…' are supported" : instead));
 }
 
 void refuse_expression(const std::string& sql, std::string_view tag, int location) {

@@ -73,6 +73,7 @@ class Rewriter {
           is(i + 4, Token::number) && is_symbol(i + 5, ')')) {
         replace(tokens_[i + 3].begin, tokens_[i + 5].end, "");
       }
+      quote_interval(i);
     }
     return text_;
   }
@@ -301,6 +302,15 @@ class Rewriter {
   /// Replaces bytes by a text that is not longer, padded with blanks.
   void replace(std::size_t begin, std::size_t end, const std::string& text) {
     text_.replace(begin, end - begin, text + std::string(end - begin - text.size(), ' '));
+  }
+
+  /// interval 2 hour, which DuckDB allows, becomes interval '2hour'. The quotes replace two blanks.
+  void quote_interval(std::size_t i) {
+    if (!is_word(i, "interval") || !is(i + 1, Token::number) || !is(i + 2, Token::word)) return;
+    const std::size_t begin = tokens_[i + 1].begin - 1;
+    const std::size_t end = tokens_[i + 2].end;
+    const std::string quoted = fmt::format("'{}{}'", text_of(tokens_[i + 1]), text_of(tokens_[i + 2]));
+    if (begin >= tokens_[i].end && quoted.size() <= end - begin) replace(begin, end, quoted);
   }
 
   /// Blanks out comments, because the parser's time grows with the square of their length. Keeps line ends, after which

@@ -34,7 +34,7 @@ std::optional<Bounded> bounded(const Expression& condition, const RangeOf& range
   const auto& [column, constant, turned] = *comparison;
   const Expression& bound = *constant;
   const ColumnRange range = range_of(column->column);
-  const int scale = bound.type.kind == ValueKind::decimal ? bound.type.scale : 0;
+  const int scale = scale_of(bound.type);
   const double value = bound.type.kind == ValueKind::real ? bound.real : to_double(bound.exact, scale);
   // Tests the value before it is rounded: 2^53 + 1 as a double is 2^53.
   constexpr UInt128 kWhole = UInt128{1} << kExactBits;

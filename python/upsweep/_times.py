@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep/_times.py: folds of dates, times and durations, which are computed as integers in the unit of their type.
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arrays import NUMPY, Array
+
+_SELECTING = ("min", "max")  # operators whose result is one of the elements
+_NAT = np.iinfo(np.int64).min
+
+
+class Times:
+    """Elements of datetime64 or timedelta64 that have become integers, and what turns results back."""
+
+    def __init__(self, kind: np.dtype, op: str, has_initial: bool):
+        self.kind = kind
+        self._names_none = op == "min" and not has_initial
+
+    def without_identity(self, result: np.ndarray) -> np.ndarray:
+        """Replaces the minimum of no elements by NaT. The maximum of no elements is NaT, the smallest integer."""
+        if self._names_none and result.dtype == np.int64:
+            result[result == np.iinfo(np.int64).max] = _NAT
+        return result
+
+
+def take_times(
+    array: Array, name: str, op: str, dtype: Any, initial: Any, out: Any, others: tuple[str, ...] = ()
+) -> tuple[Times | None, Any, Any]:
+    """Makes the array's dates, times or durations integers. Returns how to treat the results, and the initial value and `out`
+    as integers. Returns None and the arguments for any other array. `others`: operations whose results are numbers."""
+    if array.xp is not NUMPY or array.opaque is not None or array.data.dtype.kind not in "mM":
+        return None, initial, out
+    kind = array.data.dtype
+    allowed = (*_SELECTING, "add") if kind.kind == "m" else _SELECTING
+    if op not in (*allowed, *others):
+        raise TypeError(f"{name}: {op} is not defined for {kind}; use {' or '.join(allowed)}")
+    if dtype is not None:
+        raise TypeError(f"dtype: {kind} elements have results of the same type: convert the elements first")
+    missing = int(np.isnat(array.data).sum())
+    if missing:
+        raise ValueError(f"{name}: has {missing} NaT: remove them first, as x[~numpy.isnat(x)]")
+    back = array.back
+    array.data = array.data.view(np.int64)
+    if op not in others:
+        array.back = lambda result: back(result.view(kind)) if back else result.view(kind)
+    times = Times(kind, op, initial is not None)
+    return times, _integer(initial, kind), _integers(out, kind)
+
+
+def _integer(initial: Any, kind: np.dtype) -> Any:
+    if initial is None:
+        return None
+    given = np.asarray(initial)
+    if given.dtype.kind != kind.kind or given.size != 1 or np.isnat(given).any():
+        raise TypeError(f"initial: one value of {kind} is needed, not {initial!r}")
+    converted = given.astype(kind)
+    if converted.astype(given.dtype) != given:
+        raise ValueError(f"initial: {initial!r} has a finer unit than {kind}")
+    return int(converted.view(np.int64).reshape(())[()])
+
+
+def _integers(out: Any, kind: np.dtype) -> Any:
+    if out is None:
+        return None
+    if not isinstance(out, np.ndarray) or out.dtype != kind:
+        raise TypeError(f"out: a NumPy array of {kind} is needed")
+    return out.view(np.int64)

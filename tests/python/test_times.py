@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_times.py: dates, times and durations in queries, folds and keys; keys of floats, text and several
+# arrays. NumPy, pandas and DuckDB are the references.
+import datetime
+import math
+import zoneinfo
+
+import numpy as np
+import pytest
+import upsweep
+
+UNITS = ("s", "ms", "us", "ns")
+NAT = np.datetime64("NaT")
+
+
+@pytest.fixture
+def stamps():
+    generator = np.random.default_rng(5)
+    return (generator.integers(-(10**9), 10**9, 5_000) * 10**6 + 250_000).astype("M8[us]")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_queries_of_numpy_arrays(stamps, unit):
+    t = stamps.astype(f"M8[{unit}]")
+    span = (t - t[0]) // 10_000  # so that the sum of nanoseconds fits
+    t[7] = NAT
+    keys = np.arange(len(t)) % 3
+    answer = upsweep.query("SELECT MIN(t) AS a, MAX(t) AS b, SUM(s) AS s, COUNT(t) AS n FROM x", x={"t": t, "s": span})
+    kept = np.delete(t, 7)
+    assert answer["a"].dtype == t.dtype and answer["s"].dtype == span.dtype
+    assert (answer["a"][0], answer["b"][0], answer["s"][0], answer["n"][0]) == (kept.min(), kept.max(), span.sum(), len(kept))
+    assert answer.rows() == [(kept.min().astype("M8[us]").item(), kept.max().astype("M8[us]").item(),
+                              span.sum().astype("m8[us]").item(), len(kept))]  # fmt: skip
+    answer = upsweep.query("SELECT k, MAX(t) AS t FROM x WHERE t > '1990-01-01' GROUP BY k ORDER BY k", x={"k": keys, "t": t})
+    expected = [t[(keys == k) & (t > np.datetime64("1990-01-01"))].max() for k in range(3)]
+    assert answer["t"].tolist() == np.array(expected).tolist()
+    answer = upsweep.query("SELECT t FROM x GROUP BY t ORDER BY t", x={"t": t})
+    assert np.array_equal(answer["t"], np.append(np.unique(kept), NAT), equal_nan=True)
+
+
+@pytest.mark.parametrize("unit, kind", [("Y", "D"), ("M", "D"), ("W", "D"), ("D", "D"), ("h", "s"), ("m", "s")])
+def test_other_units(unit, kind):
+    t = np.array([-3, 5, 1_000], f"M8[{unit}]")
+    assert upsweep.query("SELECT MAX(t) AS t, MIN(t) FROM x", x={"t": t})["t"][0] == t[2].astype(f"M8[{kind}]")
+    with pytest.raises(ValueError, match="out of range" if kind == "D" else "does not fit"):
+        upsweep.query("SELECT MAX(t) FROM x", x={"t": np.array([2**61], f"M8[{unit}]")})
+
+
+def test_units_that_no_table_has():
+    for dtype in ("M8[ps]", "m8[Y]", "M8[10ms]", "m8"):
+        with pytest.raises(TypeError, match="'t' has unsupported type"):
+            upsweep.query("SELECT MAX(t) FROM x", x={"t": np.zeros(3, dtype)})
+
+
+def test_values_that_python_lacks():
+    t = np.array(["2024-01-01T00:00:00.000000001"], "M8[ns]")
+    x = {"t": t, "d": t - t.astype("M8[s]"), "far": np.array(["12000-01-01"], "M8[s]")}
+    ((t_found, d_found, far),) = upsweep.query("SELECT MAX(t), SUM(d), MIN(far) FROM x", x=x).rows()
+    assert (t_found, d_found, far) == (t[0], np.timedelta64(1, "ns"), np.datetime64("12000-01-01T00:00:00"))
+
+
+def test_tables_of_other_libraries(stamps):
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    times = [datetime.time(1, 2, 3, 500_000), None, datetime.time(23, 59)] * 10
+    t = stamps[:30]
+    arrow = pa.table(
+        {"t": pa.array(t, pa.timestamp("us", "Europe/Paris")), "s": t - t[0], "w": pa.array(times), "u": t.astype("M8[ms]")}
+    )
+    paris = zoneinfo.ZoneInfo("Europe/Paris")
+    expected = (t.min().item().replace(tzinfo=datetime.UTC).astimezone(paris), (t - t[0]).sum().item(),
+                datetime.time(23, 59), t.max().item())  # fmt: skip
+    sql = "SELECT MIN(t) AS t, SUM(s) AS s, MAX(w) AS w, MAX(u) AS u FROM x"
+    for x in (arrow, pl.from_arrow(arrow), arrow.to_pandas(), arrow.to_pandas(types_mapper=pandas.ArrowDtype)):
+        answer = upsweep.query(sql, x=x)
+        assert answer.rows() == [expected], type(x)
+    given = pa.table(upsweep.query(sql, x=arrow)).schema
+    assert [given.field(i).type for i in range(4)] == [arrow.schema.field(i).type for i in range(4)]
+    assert pl.DataFrame(upsweep.query(sql, x=pl.from_arrow(arrow)))["t"].dtype == pl.Datetime("us", "Europe/Paris")
+    encoded = pa.table({"t": pa.array(t).dictionary_encode()})
+    assert upsweep.query("SELECT MIN(t), COUNT(*) FROM x", x=encoded).rows() == [(t.min().item(), 30)]
+    fixed = pa.table({"t": pa.array(t, pa.timestamp("us", "+05:30"))})
+    zone = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
+    assert upsweep.query("SELECT MIN(t) FROM x", x=fixed).rows()[0][0].utcoffset() == zone.utcoffset(None)
+
+
+def test_folds_of_times_as_numpy(stamps):
+    t, spans = stamps, stamps - stamps[0]
+    assert upsweep.reduce(t, op="min") == t.min() and upsweep.reduce(t, op="max").dtype == t.dtype
+    assert upsweep.reduce(spans) == spans.sum()
+    assert np.array_equal(upsweep.scan(spans), np.cumsum(spans)) and upsweep.scan(spans).dtype == spans.dtype
+    assert np.array_equal(upsweep.cumulative_sum(spans), np.cumsum(spans))
+    assert np.array_equal(upsweep.scan(t, op="max"), np.maximum.accumulate(t))
+    square = spans[:4_900].reshape(70, 70)
+    for axis in (0, 1):
+        assert np.array_equal(upsweep.reduce(square, axis=axis), square.sum(axis=axis))
+        assert np.array_equal(upsweep.scan(square, axis=axis), np.cumsum(square, axis=axis))
+    assert upsweep.reduce(t, op="max", initial=np.datetime64("2100-01-01")) == np.datetime64("2100-01-01")
+    out = np.empty_like(spans)
+    assert upsweep.scan(spans, out=out) is out and np.array_equal(out, np.cumsum(spans))
+    assert upsweep.reduce(t[::-2], op="max") == t[::-2].max()
+    offsets = np.array([0, 10, 10, 5_000])
+    assert upsweep.segmented_reduce(t, offsets, op="min").tolist() == [t[:10].min().item(), None, t[10:].min().item()]
+    assert upsweep.segmented_reduce(t, offsets, op="max").tolist() == [t[:10].max().item(), None, t[10:].max().item()]
+    assert np.array_equal(
+        upsweep.segmented_reduce(spans, offsets), [spans[:10].sum(), np.timedelta64(0, "us"), spans[10:].sum()]
+    )
+    assert upsweep.segmented_reduce(t, offsets, op="argmax").tolist() == [t[:10].argmax(), -1, t[10:].argmax()]
+    assert upsweep.segmented_reduce(t, offsets, op="count").tolist() == [10, 0, 4_990]
+
+
+def test_folds_of_other_libraries(stamps):
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    t = stamps[:20]
+    running = np.maximum.accumulate(t)
+    assert upsweep.scan(pa.array(t), op="max").equals(pa.array(running))
+    assert upsweep.scan(pl.Series(t), op="max").equals(pl.Series(running))
+    series = pandas.Series(t, index=range(5, 25)).dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")
+    given = upsweep.scan(series, op="max")
+    assert given.dtype == series.dtype and given.index.equals(series.index)
+    assert np.array_equal(given.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), running)
+
+
+def test_folds_that_are_refused(stamps):
+    spans = stamps - stamps[0]
+    for op in ("add", "mul", "xor"):
+        with pytest.raises(TypeError, match=f"x: {op} is not defined for datetime64"):
+            upsweep.reduce(stamps, op=op)
+    with pytest.raises(TypeError, match="x: mul is not defined for timedelta64"):
+        upsweep.scan(spans, op="mul")
+    with pytest.raises(ValueError, match="x: has 1 NaT"):
+        upsweep.reduce(np.append(stamps, NAT), op="max")
+    with pytest.raises(TypeError, match="dtype"):
+        upsweep.reduce(spans, dtype="int64")
+    with pytest.raises(TypeError, match="initial: one value of timedelta64"):
+        upsweep.reduce(spans, initial=5)
+    with pytest.raises(ValueError, match="finer unit"):
+        upsweep.reduce(spans, initial=np.timedelta64(1, "ns"))
+    with pytest.raises(TypeError, match="out: a NumPy array of timedelta64"):
+        upsweep.scan(spans, out=np.empty(len(spans), np.int64))
+    with pytest.raises(OverflowError):
+        upsweep.reduce(np.array([2**62, 2**62], "m8[ns]"))
+
+
+# ------------------------------------------------------------------------------------------------------------- keys
+
+
+def shown(key):
+    return "NaN" if isinstance(key, float) and math.isnan(key) else key
+
+
+def groups(keys, values):
+    """Sums by key in the order of first rows; NaN and NaT are one key each."""
+    found = {}
+    for key, value in zip(keys, values):
+        key = tuple(shown(one) for one in (key if isinstance(key, tuple) else (key,)))
+        found[key] = found.get(key, 0) + value
+    return found
+
+
+def as_groups(keys, sums):
+    keys = keys if isinstance(keys, tuple) else (keys,)
+    rows = zip(*(np.asarray(key).tolist() for key in keys))
+    return {tuple(shown(one) for one in row): total for row, total in zip(rows, sums.tolist())}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "?", "M8[us]", "M8[D]", "m8[s]", "U3", "O"])
+def test_one_key(dtype):
+    generator = np.random.default_rng(1)
+    whole = generator.integers(0, 20, 10_000)
+    keys = (
+        np.array(list("abcdefghijklmnopqrst"), object)[whole]
+        if dtype == "O"
+        else (whole / 2).astype(dtype)
+        if dtype[0] == "f"
+        else whole.astype(dtype)
+    )
+    if dtype[0] == "f":
+        keys[whole == 0] *= np.where(generator.random((whole == 0).sum()) < 0.5, -1, 1)
+        keys[whole == 3] = np.nan
+    if dtype[0] == "M":
+        keys[whole == 3] = NAT
+    values = np.arange(len(keys))
+    found, sums, counts = upsweep.group_by(keys, values, counts=True)
+    assert found.dtype == keys.dtype
+    plain = [key if key is not None else float("nan") for key in keys.tolist()]
+    expected = groups(plain, values.tolist())
+    assert list(as_groups(found.astype(object) if dtype[0] == "M" else found, sums).values()) == list(expected.values())
+    assert counts.sum() == len(keys) and len(found) == len(expected)
+    if dtype[0] == "f":
+        assert not np.signbit(found[found == 0]).any() and np.isnan(found).sum() == 1
+
+
+def test_several_keys():
+    generator = np.random.default_rng(2)
+    n = 20_000
+    first = generator.integers(-3, 3, n).astype(np.int16)
+    second = np.where(generator.random(n) < 0.1, np.nan, generator.integers(0, 3, n) - 0.0)
+    third = np.array(["x", "y", "longer than the others"])[generator.integers(0, 3, n)]
+    values = generator.integers(0, 100, n)
+    keys, sums = upsweep.group_by((first, second, third), values)
+    assert isinstance(keys, tuple) and [key.dtype for key in keys] == [first.dtype, second.dtype, third.dtype]
+    expected = groups(list(zip(first.tolist(), second.tolist(), third.tolist())), values.tolist())
+    assert as_groups(keys, sums) == expected and list(as_groups(keys, sums)) == list(expected)
+    wide = (generator.integers(-(2**63), 2**63 - 1, n), generator.integers(0, 2**64, n, dtype=np.uint64))
+    repeated = tuple(np.concatenate([key, key]) for key in wide)
+    keys, counts = upsweep.group_by(repeated, np.ones(2 * n, np.int64))
+    assert len(counts) == n and set(counts.tolist()) == {2} and np.array_equal(keys[0], wide[0])
+    assert upsweep.group_by((np.array([1, 1]), ["a", "a"]), np.array([1.5, 2.0]), op="max")[1].tolist() == [2.0]
+    with pytest.raises(ValueError, match="key 1 has 2 rows, but key 0 has 3"):
+        upsweep.group_by((np.arange(3), np.arange(2)), np.arange(3))
+    with pytest.raises(ValueError, match="at least one"):
+        upsweep.group_by((), np.arange(3))
+    with pytest.raises(TypeError, match="out: it is for one key of integers"):
+        upsweep.group_by(np.array([0.5]), np.array([1]), out=(np.empty(1), np.empty(1, np.int64)))
+    with pytest.raises(TypeError, match="not complex128"):
+        upsweep.group_by(np.array([1j]), np.array([1]))
+
+
+def test_keys_of_other_libraries():
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    words = ["x", None, "y", "x", None]
+    values = np.arange(5)
+    for keys in (
+        pa.array(words),
+        pa.chunked_array([words[:2], words[2:]]),
+        pa.array(words).dictionary_encode(),
+        pl.Series(words),
+        pl.Series(words, dtype=pl.Categorical),
+    ):
+        found, sums = upsweep.group_by(keys, values)
+        assert (found.to_list() if isinstance(found, pl.Series) else found.to_pylist()) == ["x", None, "y"]
+        assert sums.tolist() == [3, 5, 2]
+    found, sums = upsweep.group_by(pandas.Series(["x", "y", "x"], index=[7, 8, 9]), values[:3])
+    assert found.tolist() == ["x", "y"] and sums.tolist() == [2, 1]
+    decimals = pa.array([1, 2, 1], pa.decimal128(10, 2))
+    found, _ = upsweep.group_by(decimals, values[:3])
+    assert found.equals(pa.array([1, 2], pa.decimal128(10, 2)))
+    frame = pandas.DataFrame(
+        {
+            "k": [1.5, np.nan, 1.5, -0.0, 0.0],
+            "d": pandas.to_datetime(["2024-01-01", None, "2024-01-01", "2024-01-02", "2024-01-02"]),
+        }
+    )
+    keys, sums = upsweep.group_by((frame["k"], frame["d"]), values)
+    expected = frame.assign(v=values).groupby(["k", "d"], dropna=False, sort=False)["v"].sum()
+    assert sums.tolist() == expected.tolist()
+
+
+def test_values_that_are_times(stamps):
+    keys = np.arange(len(stamps)) % 4
+    _, greatest = upsweep.group_by(keys, stamps, op="max")
+    assert greatest.dtype == stamps.dtype and np.array_equal(greatest, [stamps[k::4].max() for k in range(4)])
+    spans = stamps - stamps[0]
+    assert np.array_equal(upsweep.group_by(keys, spans)[1], [spans[k::4].sum() for k in range(4)])
+    with pytest.raises(TypeError, match="values: add is not defined for datetime64"):
+        upsweep.group_by(keys, stamps)
+
+
+def test_keys_of_floats_in_queries_as_duckdb():
+    duckdb, pa = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
+    generator = np.random.default_rng(9)
+    floats = np.where(generator.random(5_000) < 0.2, np.nan, generator.integers(-3, 4, 5_000) / 2)
+    floats[floats == 0] *= -1
+    x = {"f": floats, "n": np.arange(5_000), "b": generator.random(5_000) < 0.5}
+    given = pa.table(x)
+    assert given.num_rows == 5_000  # DuckDB finds it by its name
+    for sql in (
+        "SELECT f, SUM(n) AS s, COUNT(*) AS c FROM given GROUP BY f ORDER BY f",
+        "SELECT f, b, MAX(n) AS m FROM given GROUP BY f, b ORDER BY f, b",
+        "SELECT b, MIN(b) AS a, MAX(f > 0) AS z FROM given GROUP BY b ORDER BY b",
+    ):
+        expected = duckdb.sql(sql).fetchall()
+        found = upsweep.query(sql, given=x).rows()
+        assert repr(found) == repr(expected).replace("-0.0", "0.0")
