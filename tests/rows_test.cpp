@@ -154,6 +154,18 @@ TEST(Rows, TheFirstErrorIsThrownUnlessTheLimitEndsBeforeIt) {
   }
 }
 
+TEST(Rows, EqualRowsKeepTheOrderOfTheTable) {
+  const Numbers table;
+  for (const int threads : {1, 4}) {
+    const auto run = [&](const char* sql) {
+      return values(Query(sql, table.get()).run(par.with_threads(threads), table.get()).rows);
+    };
+    EXPECT_EQ(run("SELECT i FROM t ORDER BY z"), counted(0, kRows));
+    EXPECT_EQ(run("SELECT i FROM t ORDER BY z DESC LIMIT 100000 OFFSET 7"), counted(7, 100'007));
+    EXPECT_EQ(run("SELECT i FROM t WHERE i > 99 ORDER BY i * 0 LIMIT 5"), counted(100, 105));
+  }
+}
+
 TEST(Rows, ColumnsHaveTheStorageOfTheTableOrOneThatHoldsAllValues) {
   const std::vector<std::uint64_t> u{std::numeric_limits<std::uint64_t>::max()};
   const std::vector<float> f{0.5F};

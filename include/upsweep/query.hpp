@@ -360,8 +360,9 @@ class UPSWEEP_CONTAINERS Query {
   Query(Query&&) noexcept;
   Query& operator=(Query&&) noexcept;
 
-  /// Returns the columns of the answer: name, kind, scale and storage. The storage is that of the table's column if the
-  /// query selects a column unchanged. Otherwise it is a storage that holds every value: int64 or int128, for example.
+  /// Returns the columns of the answer: name, kind, scale, zone and storage. The storage is that of the table's column
+  /// if the query selects a column unchanged. Otherwise it is a storage that holds every value: int64 or int128, for
+  /// example.
   [[nodiscard]] std::vector<Field> columns() const;
 
   /// Runs the query on a table with the same fields. There may be any number of groups: see QueryMemory.

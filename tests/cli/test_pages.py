@@ -75,7 +75,7 @@ def rungs(lines):
 
 @pytest.mark.parametrize(
     ("page", "commands"),
-    [("start/shell.md", 12), ("start/python.md", 1), ("start/cpp.md", 1), ("how-to/debugging.md", 3), ("how-to/mpi.md", 3)],
+    [("start/shell.md", 13), ("start/python.md", 1), ("start/cpp.md", 1), ("how-to/debugging.md", 3), ("how-to/mpi.md", 3)],
 )
 def test_commands_print_what_the_page_shows(upsweep, arrow, page, commands):
     if not DOCS.is_dir():

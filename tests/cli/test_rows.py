@@ -75,6 +75,24 @@ def test_star(few):
     assert rows(few, f"SELECT COUNT(*) FROM {PATH}") == [[6]]
 
 
+def test_times_are_passed_through(upsweep, arrow):
+    stamps = [datetime.datetime(2024, 5, 6, 7, 8, 9, 500_000), None, datetime.datetime(1969, 12, 31, 23, 59, 59)]
+    columns = {
+        "t": arrow.array(stamps, arrow.timestamp("us")),
+        "z": arrow.array(stamps, arrow.timestamp("ms", "UTC")),
+        "w": arrow.array([datetime.timedelta(days=3, seconds=4), None, datetime.timedelta(seconds=-1)]),
+        "c": arrow.array([datetime.time(1, 2, 3), None, datetime.time(23)], arrow.time32("s")),
+    }
+    upsweep.table("t.parquet", columns)
+    answer = upsweep.json("query", f"SELECT * FROM {PATH}")
+    assert answer["types"] == ["timestamp", "timestamp", "duration", "time"]
+    texts = upsweep.json("query", f"SELECT MAX(t), MAX(z), MAX(w), MIN(c) FROM {PATH}")["rows"][0]
+    assert answer["rows"][0] == texts and answer["rows"][1] == [None] * 4
+    assert rows(upsweep, f"SELECT z, t FROM {PATH} WHERE t IS NOT NULL ORDER BY z") == [
+        [row[1], row[0]] for row in (answer["rows"][2], answer["rows"][0])
+    ]
+
+
 def test_star_names_columns_that_it_cannot_return(upsweep, arrow):
     upsweep.table("t.parquet", {"i": [1], "x": [[1.5]], "m": [{"a": 1}]})
     message = refused(upsweep, "unsupported_type", f"SELECT * FROM {PATH}", at="*")["message"]

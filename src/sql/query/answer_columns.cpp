@@ -13,6 +13,8 @@
 #include <mutex>
 #include <numeric>
 #include <ranges>
+#include <set>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -376,6 +378,29 @@ Storage storage_for(const Expression& value) {
       return Storage::int32;
   }
   detail::no_such_value();
+}
+
+/// Returns the columns of the plan that an output depends on.
+std::set<int> columns_of_output(const QueryPlan& plan, const Node& output) {
+  const std::set<int> used = columns_of({output});
+  if (plan.rows) return used;
+  std::vector<Node> over_rows;
+  for (const int of_groups : used) {
+    const auto column = static_cast<std::size_t>(of_groups);
+    const std::size_t keys = plan.keys.size();
+    const Node& node = column < keys ? plan.keys[column] : plan.aggregates[(column - keys) / 2].input;
+    if (node) over_rows.push_back(node);
+  }
+  return columns_of(over_rows);
+}
+
+/// Returns the zone in which the timestamps of an output are displayed: that of the first column with one.
+std::string zone_of(const QueryPlan& plan, const Node& output) {
+  for (const int column : columns_of_output(plan, output)) {
+    const std::string& zone = plan.fields[static_cast<std::size_t>(column)].zone;
+    if (!zone.empty()) return zone;
+  }
+  return "UTC";
 }
 
 }  // namespace
