@@ -68,12 +68,13 @@ io::ResultFormat settle_output(const Common& common, Options& options, bool on_r
   const io::ResultFormat asked = parse_format(options.format, text_word);
   if (!output && !options.format.empty()) output = "-";
   if (!output) return io::ResultFormat::text;
+  const auto named = io::format_of_name(*output);
   if (io::is_standard_output(*output)) output = "-";
   if (output == "-" && common.json) {
     refuse("{} and --json both write to standard output: choose one", options.format.empty() ? "-o -" : "--format");
   }
   const bool is_default = options.format.empty() && output != "-";
-  const io::ResultFormat format = io::format_of_results(*output, is_default ? of_devices : asked);
+  const io::ResultFormat format = named ? *named : io::format_of_results(*output, is_default ? of_devices : asked);
   if (!options.format.empty() && format != asked) {
     refuse("--format {}: the name {} shows its format; leave out --format, which is for -o -", options.format, *output);
   }

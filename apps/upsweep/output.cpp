@@ -175,7 +175,7 @@ void remark(std::string_view message) noexcept {
 
 void print_remarks(const std::vector<std::string>& lines, bool quiet) noexcept {
   for (const std::string& line : lines) {
-    if (!quiet) write_quietly(STDERR_FILENO, printable(line) + "\n");
+    if (!quiet) remark(line);
   }
 }
 

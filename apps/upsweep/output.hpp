@@ -58,7 +58,7 @@ void complain(std::string_view message) noexcept;
 
 /// Prints a line in addition to the result, if standard error is a terminal.
 void remark(std::string_view message) noexcept;
-/// Prints what opening a file determined to standard error, one line each, unless --quiet is given.
+/// Prints what opening a file determined, one line each, if standard error is a terminal and --quiet is not given.
 void print_remarks(const std::vector<std::string>& lines, bool quiet) noexcept;
 
 /// Text from a file on one line. Characters that control a terminal are escaped.

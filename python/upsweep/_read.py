@@ -57,7 +57,7 @@ def read(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], /, **o
     >>> import pathlib, tempfile, upsweep
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.csv"
     >>> path.write_text("item,price\\npen,1.50\\nink,12.00\\n")
-    27
+    30
     >>> upsweep.read(path).to_pylist()
     [{'item': 'pen', 'price': Decimal('1.50')}, {'item': 'ink', 'price': Decimal('12.00')}]
     """
@@ -97,7 +97,7 @@ def schema(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], /, *
     >>> import pathlib, tempfile, upsweep
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.csv"
     >>> path.write_text("item,price\\npen,1.50\\nink,12.00\\n")
-    27
+    30
     >>> [(column["name"], column["type"]) for column in upsweep.schema(path)["columns"]]
     [('item', 'text'), ('price', 'decimal(18, 2)')]
     """

@@ -81,12 +81,15 @@ CellLook look_of(std::string_view cell) {
       return {Kind::empty};
     case CellKind::integer:
     case CellKind::decimal:
+    case CellKind::percent:
       return {Kind::number};
     case CellKind::real:
       return {has_digit ? Kind::number : Kind::empty};  // nan and inf also represent missing values
     case CellKind::boolean:
       return {Kind::boolean};
     case CellKind::date:
+    case CellKind::time:
+    case CellKind::timestamp:
     case CellKind::text:
       break;
   }

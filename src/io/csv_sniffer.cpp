@@ -371,7 +371,7 @@ class Sniffer {
       for (const CsvCell& cell : record.cells) {
         if (cell.text.empty()) continue;
         ++filled;
-        dirty += !cell.quoted && has_other_delimiter(cell.text) ? 1 : 0;
+        dirty += !cell.quoted && has_other_delimiter(cell.text) ? 1U : 0U;
       }
       c.misfit = i + 1;
     }
@@ -487,7 +487,7 @@ class Sniffer {
   static bool has_columns_of_values(const Candidate& c) {
     std::size_t typed = 0;
     for (std::size_t column = 0; column < c.width; ++column) {
-      typed += look_of_column(c.records(), c.first + 1, column).is_typed() ? 1 : 0;
+      typed += look_of_column(c.records(), c.first + 1, column).is_typed() ? 1U : 0U;
     }
     return typed > 1 && c.last > c.first + 2;
   }
@@ -622,7 +622,7 @@ class Sniffer {
              record, row);
     }
     refuse(fmt::format("line {} has {}, and line {} has {}{}; {}", record.line, count_cells(record), first.line,
-                       first.cells.size(), with, why_ragged(c, record)),
+                       first.cells.size(), with, why_ragged(record)),
            record, row);
   }
 
@@ -636,7 +636,7 @@ class Sniffer {
   }
 
   // Returns the probable reason for a row's number of cells, and the remedy.
-  static std::string why_ragged(const Candidate& c, const CsvRecord& record) {
+  static std::string why_ragged(const CsvRecord& record) {
     const auto any = [&](auto is_it) {
       return std::any_of(record.cells.begin(), record.cells.end(),
                          [&](const CsvCell& cell) { return !cell.quoted && is_it(cell.text); });

@@ -44,7 +44,7 @@ class ColumnShape {
   [[nodiscard]] bool is_certain_text() const { return is_text() && doubt().empty(); }
   /// Returns how the cells are converted.
   [[nodiscard]] CellForm form(const CsvValues& values) const {
-    return {&values, !marked_, static_cast<DateOrder>(std::has_single_bit(orders_) ? orders_ : kYearMonthDay), {}};
+    return {&values, !marked_, std::has_single_bit(orders_) ? static_cast<DateOrder>(orders_) : kYearMonthDay, {}};
   }
   /// Returns "numbers", "dates", "times", "timestamps" or "booleans" for a column that is not text; otherwise an empty
   /// string.

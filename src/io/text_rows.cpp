@@ -29,34 +29,38 @@ bool is_word_of_values(std::string_view text) {
   return text == "-" || std::ranges::find(kWords, lower) != std::end(kWords);
 }
 
-// Whether letters next to digits may belong to a number, a date or a time: an exponent, a currency, a month, a zone.
-bool are_letters_of_values(std::string_view letters) {
+// Whether the letters of a text with digits may belong to a number, a date or a time: an exponent, a currency, a month,
+// a zone.
+bool are_letters_of_values(std::string_view text, std::string_view letters) {
   constexpr std::string_view kMonths = "janfebmaraprmayjunjulaugsepoctnovdec";
-  constexpr std::string_view kWords[] = {"", "e", "t", "z", "tz", "am", "pm", "utc", "gmt", "x"};
+  constexpr std::string_view kWords[] = {"e", "t", "z", "tz", "am", "pm", "utc", "gmt"};
+  if (letters.empty()) return true;
   const std::string lower = lower_case(letters);
-  if (std::ranges::find(kWords, lower) != std::end(kWords)) return true;
-  const bool is_currency =
-      letters.size() == 3 && std::ranges::all_of(letters, [](char c) { return c >= 'A' && c <= 'Z'; });
   const std::size_t month =
       lower.size() < 3 ? std::string_view::npos : kMonths.find(std::string_view(lower).substr(0, 3));
-  return is_currency || (month != std::string_view::npos && month % 3 == 0 && lower.size() <= 9);
+  if (month != std::string_view::npos && month % 3 == 0 && lower.size() <= 9) return true;
+  // E5 and ABC-12 are neither a number nor an amount; 1E5 and ABC 12 may be.
+  if (is_ascii_letter(text.front()) && text.find(' ') == std::string_view::npos) return false;
+  const bool is_currency =
+      letters.size() == 3 && std::ranges::all_of(letters, [](char c) { return c >= 'A' && c <= 'Z'; });
+  return is_currency || std::ranges::find(kWords, lower) != std::end(kWords);
 }
 
 // Whether a reader may take a text for a number, a date, a time, a boolean or a missing value.
 bool is_like_another_value(std::string_view text) {
-  constexpr std::size_t kLongest = 60;  // of numbers, dates and times with their blanks and zones
+  constexpr std::size_t kLongest = 60;     // of numbers, dates and times with their blanks and zones
+  constexpr std::size_t kLongestWord = 9;  // "undefined", "-infinity"
   if (text.size() > kLongest) return false;
-  if (is_word_of_values(text)) return true;
+  if (text.size() <= kLongestWord && is_word_of_values(text)) return true;
+  if (std::ranges::none_of(text, is_digit)) return false;
   const bool is_code = text.size() > 1 && text.front() == '0' && std::ranges::all_of(text, is_digit);
   if (is_code) return false;
   std::string letters;
-  bool any_digit = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     constexpr std::string_view kMarks = "+-.,:/'_ ()%$";
     constexpr std::string_view kCurrencies[] = {"€", "£", "¥"};
-    if (is_digit(text[at])) {
-      any_digit = true;
-    } else if (is_ascii_letter(text[at])) {
+    if (is_digit(text[at])) continue;
+    if (is_ascii_letter(text[at])) {
       letters += text[at];
     } else if (const auto sign = std::ranges::find_if(
                    kCurrencies, [&](std::string_view one) { return text.substr(at).starts_with(one); });
@@ -66,7 +70,7 @@ bool is_like_another_value(std::string_view text) {
       return false;
     }
   }
-  return any_digit && are_letters_of_values(letters);
+  return are_letters_of_values(text, letters);
 }
 
 bool needs_quotes(std::string_view text) {

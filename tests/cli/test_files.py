@@ -198,7 +198,8 @@ def test_hostile_headers(upsweep, header):
 )
 def test_wrong_magic_version_or_length(upsweep, content):
     refuses(upsweep, content, "malformed")
-    upsweep.fails("malformed", "reduce", "-", input=content)
+    if content[0] in (0, 0x93):  # on standard input, text is CSV
+        upsweep.fails("malformed", "reduce", "-", input=content)
 
 
 def test_short_data(upsweep):

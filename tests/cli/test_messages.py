@@ -14,6 +14,7 @@ COMMANDS = [
     "select",
     "pack",
     "query",
+    "schema",
     "subset-sum",
     "ladder",
     "bench",

@@ -330,7 +330,7 @@ def test_errors_leave_nothing_and_touch_nothing(upsweep, where):
         assert (upsweep.folder / where).exists() == existing
 
 
-@pytest.mark.parametrize("name", ["y.txt", "y", "y.csv", "y.json", "y.npy.bak", "y.npz", ".npyx", "folder/y.feather"])
+@pytest.mark.parametrize("name", ["y.txt", "y", "y.csv.gz", "y.jsonl", "y.npy.bak", "y.npz", ".npyx", "folder/y.feather"])
 def test_names_that_say_no_format_are_refused(upsweep, name):
     """This holds for every command; an existing file with this name is not changed."""
     (upsweep.folder / "folder").mkdir()
@@ -348,7 +348,7 @@ def test_names_that_say_no_format_are_refused(upsweep, name):
         ["select", "--mask", "mask.npy", "x.npy"],
     ):
         error = upsweep.fails("invalid_argument", *args, "-o", name)
-        assert error["message"].startswith(f"{name}: the name of an output file must end in .npy, .parquet or .arrow"), error
+        assert error["message"].startswith(f"{name}: the name of an output file must end in .csv, .parquet, .arrow, .json or .npy"), error
     assert (upsweep.folder / name).read_text() == "was here before"
 
 
