@@ -58,8 +58,8 @@ struct CsvDialect {
 /// Returns an encoding from its name in CsvOptions. Throws invalid_argument for an unknown name.
 Encoding encoding_named(std::string_view name);
 
-/// Returns what is unusual about a dialect: "semicolons, decimal comma, header in line 3, Windows-1252". It is empty for
-/// commas, a header row in the first line and UTF-8.
+/// Returns what is unusual about a dialect: "semicolons, decimal comma, header in line 3, Windows-1252". It is empty
+/// for commas, a header row in the first line and UTF-8.
 std::string describe(const CsvDialect& dialect);
 
 /// Returns the first bytes of a text that the sniffer needs.

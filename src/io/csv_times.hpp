@@ -30,8 +30,8 @@ struct Moment {
 ///   - a date and a time, separated by a blank or T, also with Z or an offset from UTC
 bool parse_moment(std::string_view text, Moment& moment);
 
-/// Parses a text in a format of strftime. The codes are %Y %y %m %d %b %B %j %H %I %M %S %f %p %z and %%. A blank stands
-/// for any number of blanks.
+/// Parses a text in a format of strftime. The codes are %Y %y %m %d %b %B %j %H %I %M %S %f %p %z and %%. A blank
+/// stands for any number of blanks.
 bool parse_moment(std::string_view text, std::string_view format, Moment& moment);
 
 /// Returns why a format cannot be used; an empty text if it can.

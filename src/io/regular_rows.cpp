@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // io/regular_rows.cpp: the rows of a CSV file of any dialect, read as rows of RFC 4180 with equal numbers of cells.
 //
-// The reader of blocks is vectorized, and reads one dialect. Other dialects are rewritten to it, a row at a time. A first
-// pass stores where the rows at every 64 KiB begin, so that threads can read any place. Reading rewrites these rows again.
+// The reader of blocks is vectorized, and reads one dialect. Other dialects are rewritten to it, a row at a time. A
+// first pass stores where the rows at every 64 KiB begin, so that threads can read any place. Reading rewrites these
+// rows again.
 #include "io/regular_rows.hpp"
 
 #include <fmt/format.h>

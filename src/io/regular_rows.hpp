@@ -41,8 +41,9 @@ struct IrregularRows {
 /// may read it. Memory: 24 bytes for each 64 KiB of the file, and a few row lengths while it is read.
 class RegularRows final : public TextView {
  public:
-  /// Scans the bytes [begin, end) of a file, or of a view of it. They begin in line `line`, counted from 1. Throws upsweep::Error: unreadable; malformed, with the
-  /// line, for a row that Ragged::refuse does not allow, and for a row that is too long.
+  /// Scans the bytes [begin, end) of a file, or of a view of it. They begin in line `line`, counted from 1. Throws
+  /// upsweep::Error: unreadable; malformed, with the line, for a row that Ragged::refuse does not allow, and for a row
+  /// that is too long.
   RegularRows(const Descriptor& file, std::string path, std::shared_ptr<const TextView> view, RowForm form,
               std::int64_t begin, std::int64_t line, std::int64_t end);
 

@@ -14,8 +14,8 @@ class TextView {
   virtual ~TextView() = default;
   /// Returns the size of the text, in bytes.
   [[nodiscard]] virtual std::int64_t size() const = 0;
-  /// Copies `bytes` bytes from `offset` on to `to`, or fewer at the end, and returns how many. Any number of threads may
-  /// call it. Throws upsweep::Error unreadable.
+  /// Copies `bytes` bytes from `offset` on to `to`, or fewer at the end, and returns how many. Any number of threads
+  /// may call it. Throws upsweep::Error unreadable.
   virtual std::int64_t read(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t offset) const = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/csv_fuzz.cpp: bytes as a CSV file, with options that other bytes choose: all cells are read, or the file is
-// refused with a message.
+// tests/fuzz/csv_fuzz.cpp: bytes as a CSV file, with options that other bytes choose: all cells are read, or the file
+// is refused with a message.
 #include <cstdint>
 #include <memory>
 #include <numeric>

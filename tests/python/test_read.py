@@ -125,6 +125,36 @@ def test_schema(tmp_path, columns):
     assert upsweep.schema([tmp_path / "t.csv"])["columns"] == [{"name": "x", "type": "int64", "nulls": None, "bytes": None}]
 
 
+def test_options_of_csv(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("Kassenbuch\n\nTag;Wert;Art\n01.02.2024;1.234,50;-\n02.02.2024;2,00;Café\nSumme\n".encode("cp1252"))
+    assert upsweep.schema(path)["remarks"] == [
+        f"{path}: semicolons, decimal comma, '.' between thousands, header in line 3, 1 line after the table left out, Windows-1252"
+    ]
+    typed = upsweep.read(path, null=["-"])
+    assert typed.to_pydict() == {
+        "Tag": [datetime.date(2024, 2, 1), datetime.date(2024, 2, 2)],
+        "Wert": [decimal.Decimal("1234.50"), decimal.Decimal("2.00")],
+        "Art": [None, "Café"],
+    }
+    written = upsweep.read(path, types="string", skip=3, header=False, skip_end=1)
+    assert written.to_pydict() == {
+        "column0": ["01.02.2024", "02.02.2024"],
+        "column1": ["1.234,50", "2,00"],
+        "column2": ["-", "Café"],
+    }
+    path.write_text("a|b\nx|y\n1|2\n3\n")
+    names = {"a_x": [1, 3], "b_y": [2.0, None]}
+    assert upsweep.read(path, delimiter="|", header=[1, 2], ragged="fill", types={"b_y": "float64"}).to_pydict() == names
+    for wrong, message in (
+        ({"ragged": "perhaps"}, "refuse, fill or skip"),
+        ({"types": {"a": "int7"}}, "int7"),
+        ({"skip": -1}, "lines"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            upsweep.read(path, **wrong)
+
+
 def test_errors(tmp_path):
     import pyarrow.parquet
 
