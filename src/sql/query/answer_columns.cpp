@@ -405,27 +405,6 @@ std::string zone_of(const QueryPlan& plan, const Node& output) {
 
 }  // namespace
 
-namespace {
-
-/// Returns the zone in which the timestamps of an output are displayed: that of the first column with one.
-std::string zone_of(const QueryPlan& plan, const Node& output) {
-  const auto zone_of_column = [&](int column) { return plan.fields[static_cast<std::size_t>(column)].zone; };
-  for (const int column : columns_of({output})) {
-    if (plan.rows && !zone_of_column(column).empty()) return zone_of_column(column);
-    if (plan.rows) continue;
-    const auto of_groups = static_cast<std::size_t>(column);
-    const std::size_t keys = plan.keys.size();
-    const Node& over_rows = of_groups < keys ? plan.keys[of_groups] : plan.aggregates[(of_groups - keys) / 2].input;
-    if (!over_rows) continue;
-    for (const int of_table : columns_of({over_rows})) {
-      if (!zone_of_column(of_table).empty()) return zone_of_column(of_table);
-    }
-  }
-  return "UTC";
-}
-
-}  // namespace
-
 std::vector<Field> fields_of_answer(const QueryPlan& plan) {
   std::vector<Field> fields;
   for (std::size_t c = 0; c < plan.selected; ++c) {
