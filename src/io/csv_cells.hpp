@@ -43,8 +43,8 @@ struct Cell {
 };
 
 /// Returns the kind of a cell as C++ and ISO 8601 write values. A number may have a sign before it, and blanks around
-/// it. Digits that begin with 0, such as 08701, are a code, which is text: as a number it would lose digits. With a sign
-/// or a point they are a number.
+/// it. Digits that begin with 0, such as 08701, are a code, which is text: as a number it would lose digits. With a
+/// sign or a point they are a number.
 Cell cell_of(std::string_view text);
 
 /// Determines the kinds of cells as a file writes them.
