@@ -156,5 +156,5 @@ NB_MODULE(_files, module) {
   module.def("read", &read_files, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"));
   module.def("schema", &describe_files, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"));
   module.def("matching", &matching, nb::arg("path"));
-  module.def("option_names", &io::CsvOptions::names);
+  module.def("option_names", &upsweep::io::CsvOptions::names);
 }

@@ -84,7 +84,7 @@ std::shared_ptr<arrow::DataType> column_type(const Field& field) {
 BufferOrError copied_bits(const void* bits, std::int64_t first, std::int64_t n) {
   std::int64_t zeros = 0;
   return bitmap_of(n, zeros, [&](std::int64_t i) {
-    return arrow::bit_util::GetBit(static_cast<const std::uint8_t*>(bits), first + i);
+    return arrow::bit_util::GetBit(static_cast<const std::uint8_t*>(bits), static_cast<std::uint64_t>(first + i));
   });
 }
 
