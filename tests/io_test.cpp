@@ -29,7 +29,9 @@
 #include "io/csv_quotes.hpp"
 #include "io/npy_writer.hpp"
 #include "io/number_lines.hpp"
+#include "io/regular_rows.hpp"
 #include "io/result_writer.hpp"
+#include "io/source.hpp"
 #include "tests/files.hpp"
 #include "tests/in_child.hpp"
 #include "upsweep/error.hpp"
@@ -1278,9 +1280,53 @@ TEST_F(TableTest, ACsvColumnThatIsNotOfNumbersNamesTheLine) {
   EXPECT_EQ(read_all<std::uint8_t>(put("b.csv", "x\ntrue\nfalse\n")), (std::vector<std::uint8_t>{1, 0}));
 }
 
+// The rows of a file whose cells are in apostrophes, with backslashes, comments and rows of other lengths.
+std::string irregular_text(std::mt19937& random, std::string& regular) {
+  std::string text;
+  for (int row = 0; row < 30'000; ++row) {
+    if (random() % 50 == 0) text += "# it's a comment; with marks\r\n";
+    const std::string name(random() % 20, 'x');
+    const bool is_short = random() % 40 == 0;
+    text += "'" + name + "\\'; y';" + std::to_string(row) + (is_short ? "\n" : ";\"z\"\n");
+    regular += "\"" + name + "'; y\"," + std::to_string(row) + "," + (is_short ? "" : "\"\"\"z\"\"\"") + "\n";
+  }
+  return text;
+}
+
+TEST_F(IoTest, RegularRowsAreTheSameFromAnyPlace) {
+  std::mt19937 random(5);
+  std::string expected;
+  const std::string text = irregular_text(random, expected);
+  const std::string file = put("rows.csv", text);
+  const Descriptor descriptor = open_file(file).file;
+  RowForm form;
+  form.marks = {.delimiter = ";", .quote = '\'', .escape = '\\'};
+  form.comment = "#";
+  form.ragged = Ragged::fill;
+  form.columns = 3;
+  const RegularRows rows(descriptor, file, nullptr, form, 0, 1, std::ssize(text));
+  ASSERT_EQ(rows.size(), std::ssize(expected));
+  EXPECT_EQ(rows.columns(), 3U);
+  EXPECT_GT(rows.irregular().filled, 0);
+  for (int round = 0; round < 200; ++round) {
+    const auto offset = static_cast<std::size_t>(random()) % expected.size();
+    const std::size_t bytes = std::min(expected.size() - offset, static_cast<std::size_t>(random() % 300'000));
+    std::string found(bytes, '\0');
+    ASSERT_EQ(rows.read(descriptor, found.data(), std::ssize(found), static_cast<std::int64_t>(offset)),
+              std::ssize(found));
+    ASSERT_EQ(found, expected.substr(offset, bytes)) << offset;
+    const auto line = rows.line_at(descriptor, static_cast<std::int64_t>(offset));
+    std::size_t begin = 0;  // of that line in the file
+    for (std::int64_t passed = 1; passed < line; ++passed) begin = text.find('\n', begin) + 1;
+    const std::size_t row = offset == 0 ? 0 : expected.rfind('\n', offset - 1) + 1;
+    const std::size_t name = expected.find('\'', row) - row - 1;  // its length
+    EXPECT_EQ(text.compare(begin + 1, name, expected, row + 1, name), 0) << line;
+  }
+}
+
 // Whether a quote is open, and where the last one opened; less than 0 if text follows the closing quote.
 std::pair<bool, std::int64_t> follow_quotes(std::string_view text, std::size_t piece) {
-  CsvQuotes quotes;
+  CsvQuotes quotes(',');
   for (; !text.empty(); text.remove_prefix(std::min(piece, text.size()))) {
     if (!quotes.accept(text.substr(0, piece))) return {false, -1 - quotes.opened()};
   }

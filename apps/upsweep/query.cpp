@@ -98,8 +98,8 @@ void print_as_json(const Answer& answer, const std::vector<std::string>& remarks
   }
   const std::string said =
       remarks.empty() ? "" : ",\"remarks\":" + listed(remarks, [](const std::string& line) { return json_text(line); });
-  print(fmt::format("{{\"columns\":{},\"types\":{},{},\"rung\":{},\"seconds\":{},\"bytes_spilled\":{}{}}}\n", names,
-                    types, rows, json_text(answer.rung), json_text(answer.seconds), answer.bytes_spilled, times));
+  print(fmt::format("{{\"columns\":{},\"types\":{},{},\"rung\":{},\"seconds\":{},\"bytes_spilled\":{}{}{}}}\n", names,
+                    types, rows, json_text(answer.rung), json_text(answer.seconds), answer.bytes_spilled, times, said));
 }
 
 /// The number of rows that a terminal shows of longer answers: the first half of this number, and the last half.

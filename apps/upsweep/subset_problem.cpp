@@ -33,11 +33,11 @@ std::int64_t scaled(std::string_view option, const io::Decimal& amount, int scal
 }  // namespace
 
 SubsetProblem read_problem(const std::string& input, const std::string& target,
-                           const std::optional<std::string>& tolerance) {
+                           const std::optional<std::string>& tolerance, const io::CsvOptions& csv) {
   const io::Decimal sum = parse_amount("--target", target);
   const io::Decimal around = tolerance ? parse_amount("--tolerance", *tolerance) : io::Decimal();
   SubsetProblem problem;
-  problem.items = io::read_numbers(input);
+  problem.items = io::read_numbers(input, csv);
   const int scale = std::max({problem.items.scale, sum.scale, around.scale});
   io::raise_scale(problem.items, scale);
   problem.target = scaled("--target", sum, scale);

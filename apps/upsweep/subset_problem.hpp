@@ -24,6 +24,7 @@ struct SubsetProblem {
 
 /// Reads the input, --target and --tolerance. Throws invalid_argument, and as io::read_numbers() does.
 SubsetProblem read_problem(const std::string& input, const std::string& target,
-                           const std::optional<std::string>& tolerance);
+                           const std::optional<std::string>& tolerance,
+                           const io::CsvOptions& csv);
 
 }  // namespace upsweep::command

@@ -512,7 +512,8 @@ void print_as_text(const SubsetSumOptions& options, const SubsetProblem& problem
 int run_subset_sum(const Common& common, const SubsetSumOptions& options) {
   const Policy policy = common.policy();  // refuses a device that is not there
   check_options(common, options);
-  const SubsetProblem problem = read_problem(options.input, options.target, options.tolerance);
+  const SubsetProblem problem = read_problem(options.input, options.target, options.tolerance, common.csv);
+  print_remarks(problem.items.remarks, common.quiet || common.json);
   std::optional<Labels> labels;
   if (options.id) labels.emplace(io::table_of(options.input), *options.id);
   std::optional<SubsetSumPlan> plan;

@@ -117,7 +117,8 @@ CsvNames read_names(const CsvFile& file) {
     complete_names(names.names);
     return names;
   }
-  for (std::int64_t row = 1; row <= header.back() && names.end < file.size; ++row) {
+  std::int64_t row = 1;
+  for (; row <= header.back() && names.end < file.size; ++row) {
     const CsvRows found = find_rows(file, names.end, names.end + 1, false, 1);
     if (found.fault) throw_csv({file, file.path}, first_of({}, found), Code::malformed, kRowAdvice);
     const std::int64_t begin = std::exchange(names.end, found.row_groups[0].end);
@@ -130,7 +131,7 @@ CsvNames read_names(const CsvFile& file) {
       add_names(file, line, names.names);
     }
   }
-  if (names.names.empty()) {
+  if (row <= header.back()) {
     throw Error(Code::malformed,
                 fmt::format("{}: --header names row {}, and the table has fewer rows", file.path, header.back()));
   }

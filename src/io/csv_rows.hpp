@@ -40,7 +40,7 @@ struct CsvFile {
 
 /// Opens a file, and determines how it is written as far as `options` leave it open. Throws upsweep::Error: unreadable,
 /// and malformed as sniff() and the views do.
-std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor, const CsvOptions& options);
+std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor, const CsvOptions& options = {});
 
 /// Returns whether a text that is not UTF-8 has one byte per character: no character of UTF-8 has several bytes. Reads
 /// all of the file.

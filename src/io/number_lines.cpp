@@ -267,6 +267,7 @@ void append_cell(Numbers& numbers, std::string_view cell) {
 void read_cells(TableColumn csv, Numbers& numbers) {
   numbers.name = csv.name;
   const std::shared_ptr<const Table> table = std::move(csv.table);
+  numbers.remarks = table->remarks();
   numbers.placed = [table, column = csv.column](std::int64_t row) { return table->place(row, column); };
   for (int row_group = 0; row_group < table->row_groups(); ++row_group) {
     const auto reader = table->open(row_group, {csv.column});

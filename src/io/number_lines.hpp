@@ -48,6 +48,7 @@ struct Numbers {
   int scale = 0;                     ///< the maximum number of decimals; for a decimal column its scale
   std::string name;                  ///< in messages: "FILE", "FILE:COLUMN", "standard input"
   bool lines = false;                ///< text: value i is in line i + 1
+  std::vector<std::string> remarks = {};  ///< about the form of a CSV file: Table::remarks()
   std::function<std::string(std::int64_t)> placed = {};  ///< "line 3" of value i, if that is neither i + 1 nor row i
 
   /// Returns "FILE: line 3" for text, "FILE:COLUMN: line 3" for CSV, "FILE:COLUMN: row 2", counted from 0, for other

@@ -54,7 +54,7 @@ std::int64_t expected_rows(const Table& table);
 
 /// Opens `source`, "FILE" or "FILE:COLUMN" as for open_column(), if FILE is CSV. Its cells are then text. Otherwise
 /// returns nothing. Throws as open_table() does; unknown_column.
-std::optional<TableColumn> open_csv_column(std::string_view source, const CsvOptions& csv);
+std::optional<TableColumn> open_csv_column(std::string_view source, const CsvOptions& csv = {});
 
 /// Returns the options with which all cells are text, as they are written: 007 stays 007.
 inline CsvOptions as_written(CsvOptions csv = {}) {
