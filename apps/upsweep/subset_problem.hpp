@@ -24,7 +24,6 @@ struct SubsetProblem {
 
 /// Reads the input, --target and --tolerance. Throws invalid_argument, and as io::read_numbers() does.
 SubsetProblem read_problem(const std::string& input, const std::string& target,
-                           const std::optional<std::string>& tolerance,
-                           const io::CsvOptions& csv);
+                           const std::optional<std::string>& tolerance, const io::CsvOptions& csv);
 
 }  // namespace upsweep::command

@@ -25,7 +25,7 @@ enum class ValueKind : std::uint8_t {
   real,
   date,  ///< days since 1970-01-01
   boolean,
-  text,  ///< element: an index into the batch's dictionary
+  text,       ///< element: an index into the batch's dictionary
   timestamp,  ///< seconds since 1970-01-01 00:00 = element / 10^scale; in UTC if the field has a zone
   time,       ///< of a day: seconds since midnight = element / 10^scale
   duration,   ///< seconds = element / 10^scale
@@ -33,7 +33,8 @@ enum class ValueKind : std::uint8_t {
 
 /// Returns the name of a kind: "integer", "decimal", ….
 constexpr std::string_view name(ValueKind kind) {
-  constexpr std::string_view kNames[] = {"integer", "decimal", "real", "date", "boolean", "text", "timestamp", "time", "duration"};
+  constexpr std::string_view kNames[] = {"integer", "decimal",   "real", "date",    "boolean",
+                                         "text",    "timestamp", "time", "duration"};
   return kNames[static_cast<int>(kind)];
 }
 

@@ -44,10 +44,10 @@ std::string decimals_text(int scale);
 [[nodiscard]] bool scale_up(std::int64_t& digits, int places) noexcept;
 
 struct Numbers {
-  std::vector<std::int64_t> values;  ///< each at least 1, times 10^scale
-  int scale = 0;                     ///< the maximum number of decimals; for a decimal column its scale
-  std::string name;                  ///< in messages: "FILE", "FILE:COLUMN", "standard input"
-  bool lines = false;                ///< text: value i is in line i + 1
+  std::vector<std::int64_t> values;       ///< each at least 1, times 10^scale
+  int scale = 0;                          ///< the maximum number of decimals; for a decimal column its scale
+  std::string name;                       ///< in messages: "FILE", "FILE:COLUMN", "standard input"
+  bool lines = false;                     ///< text: value i is in line i + 1
   std::vector<std::string> remarks = {};  ///< about the form of a CSV file: Table::remarks()
   std::function<std::string(std::int64_t)> placed = {};  ///< "line 3" of value i, if that is neither i + 1 nor row i
 
