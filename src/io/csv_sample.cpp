@@ -44,7 +44,9 @@ std::int64_t count_lines(std::string_view text) {
   return lines;
 }
 
-CsvSample split_sample(std::string_view text, const CsvMarks& marks, std::int64_t line, bool whole) {
+CsvSample split_sample(std::string_view text, const CsvMarks& marks, std::int64_t line, bool whole, bool mends) {
+  CsvMarks mending = marks;
+  mending.rule = QuoteRule::literal;
   CsvSample sample;
   std::size_t at = 0;
   std::size_t cells = 0;
@@ -57,7 +59,11 @@ CsvSample split_sample(std::string_view text, const CsvMarks& marks, std::int64_
       continue;
     }
     CsvRecord record{line, std::ssize(sample.records), empty_lines, at, {}, {}};
-    const SplitRow row = split_row(text.substr(at), marks, record.cells);
+    SplitRow row = split_row(text.substr(at), marks, record.cells);
+    if (mends && (row.end == RowEnd::fault || (row.end == RowEnd::open && whole))) {
+      const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size() - 1);
+      row = split_row(text.substr(at, end - at + (text.substr(end).starts_with("\r\n") ? 2U : 1U)), mending, record.cells);
+    }
     if (row.end == RowEnd::fault || (row.end == RowEnd::open && whole)) sample.quote_fault = true;
     if (row.end == RowEnd::fault || row.end == RowEnd::open || (row.end == RowEnd::text && !whole)) break;
     record.text = text.substr(at, row.size);

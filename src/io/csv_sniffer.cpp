@@ -301,7 +301,7 @@ class Sniffer {
     for (const Delimiter& delimiter : delimiters_) {
       for (CsvMarks marks : ways) {
         marks.delimiter = delimiter.text;
-        Candidate candidate{&delimiter, marks, split_sample(rest(), marks, line_, whole_)};
+        Candidate candidate{&delimiter, marks, split_sample(rest(), marks, line_, whole_, options_.ragged != Ragged::refuse)};
         find_table(candidate);
         if (marks.rule == QuoteRule::bare && has_lines_in_cells(candidate)) continue;
         all.push_back(std::move(candidate));
@@ -687,6 +687,7 @@ class Sniffer {
       return (c.has_blank_rows && is_blank(record.text)) || (c.has_comments && is_comment(record));
     });
     width_ = c.width;
+    for (CsvRecord& record : table_) record.cells.resize(std::max(record.cells.size(), width_));
     CsvDialect dialect;
     RowForm& rows = dialect.rows;
     rows.marks = c.marks;
@@ -700,7 +701,7 @@ class Sniffer {
     dialect.line = table_.empty() ? line_ : table_.front().line;
     dialect.end = text_.size;
     set_end(c, dialect);
-    if (!options_.quote) {
+    if (!options_.quote && options_.ragged == Ragged::refuse) {
       require_no_inner_quotes();
       require_no_blank_before_quote();
     }
