@@ -1194,7 +1194,7 @@ NO_WINDOWS = "for one row per group write GROUP BY; for running values call scan
         (None, "SELECT SUM() FROM 't.parquet'", None),
         (None, "SELECT SUM(*) FROM 't.parquet'", None),
         (None, "SELECT SUM(i, k) FROM 't.parquet'", None),
-        (None, "SELECT MAX(interval '1' month) FROM 't.parquet'", "interval"),
+        (None, "SELECT MAX(interval '1' month) FROM 't.parquet'", "'1'"),
         (None, "SELECT COUNT(*) FROM 't.parquet' WHERE d > d + interval '1' month", None),
     ],
 )
@@ -1744,7 +1744,6 @@ def test_npy(upsweep, dtype):
 @pytest.mark.parametrize(
     "kind, values",
     [
-        ("month_day_nano_interval", [(1, 2, 3)]),
         ("binary", [b"a"]),
         ("list", [[1]]),
         ("struct", [{"a": 1}]),
