@@ -277,7 +277,7 @@ def query(
     keywords = ("device", "memory", "spill_dir")
     source = statement.path or given(statement, merged(tables, named_tables), keywords)
     refuse_others(statement, named_tables, keywords)
-    place = _place("cpu" if device == "auto" and statement.selects_rows else device)
+    place = _place(device, statement.selects_rows)
     table, whole = _table(source, statement.path or statement.table, statement)
     return Answer(typed(statement, table, whole).run(table, place, most_bytes, spill_folder))
 
@@ -319,9 +319,10 @@ def _bytes(memory: Any) -> int:
     return whole_number(memory, "memory")
 
 
-def _place(device: str) -> Any:
+def _place(device: str, selects_rows: bool) -> Any:
     word(device, "device", ("cpu", "cuda", "auto"))
-    on_gpu = device == "cuda" or (device == "auto" and any(not each["error"] for each in _core.devices()))
+    may_use_gpu = device == "auto" and not selects_rows
+    on_gpu = device == "cuda" or (may_use_gpu and any(not each["error"] for each in _core.devices()))
     return _options.place(0 if on_gpu else -1)
 
 
