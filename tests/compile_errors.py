@@ -317,7 +317,6 @@ WRONG = [
     (MOVED, "std::vector<Point> v(4); upsweep::select(par, mask, v, v);"),
     (MOVED, "std::vector<Point> v(4); upsweep::take(par, v, keys, v);"),
     (MOVED, "std::vector<Point> v(4); upsweep::SelectColumn column(v, v);"),
-    (GROUP_KEYS, "upsweep::group_by(par, doubles, doubles, out, out);"),
     (GROUP_KEYS, "std::vector<Color> v(4); upsweep::group_by(par, v, doubles, v, out);"),
     (ITEMS, "upsweep::find_subset(par, ints, 7);"),
     (ITEMS, "upsweep::plan_subset(par, ints, 7);"),

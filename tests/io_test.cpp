@@ -1163,10 +1163,13 @@ TEST_F(TableTest, CsvColumnsAreReadAsWhatTheyAre) {
   EXPECT_EQ(read_all<std::int64_t>(put("b.CSV", "x\r\n1\r\n2")), (std::vector<std::int64_t>{1, 2}));
 }
 
-TEST_F(TableTest, CsvWithoutAHeaderRowIsRefused) {
+TEST_F(TableTest, CsvWithoutAHeaderRowHasColumnsThatAreNumbered) {
   const std::string file = put("a.csv", "10.00\n20.00\n");
-  for (const std::string& source : {file, file + ":10.00", file + ":x"}) {
-    expect_error(Code::malformed, "line 1 contains '10.00'", [&] { open_column(source); });
+  for (const std::string& source : {file, file + ":column0"}) {
+    EXPECT_EQ(read_all<std::int64_t>(source), (std::vector<std::int64_t>{1000, 2000}));
+  }
+  for (const std::string& source : {file + ":10.00", file + ":x"}) {
+    expect_error(Code::unknown_column, "its columns are: 'column0'", [&] { open_column(source); });
   }
   EXPECT_EQ(read_all<std::int64_t>(put("b.csv", "\"10.00\"\n20.00\n")), std::vector<std::int64_t>{2000});
 }

@@ -128,16 +128,22 @@ void report(const Common& common, const Fold& fold, const Result& result, const 
   }
 }
 
-void require_npy_output(const std::optional<std::string>& output) {
-  if (output && *output != "-" && !io::ends_in(*output, ".npy")) {
-    refuse("-o {}: with --axis only .npy is written", printable(*output));
+/// Refuses formats of tables. Text to standard output is the same as no output.
+template <class Options>
+Options with_output(const Common& common, Options options) {
+  const io::ResultFormat format = settle_output(common, options);
+  if (options.output && format == io::ResultFormat::text) {
+    options.output.reset();
+  } else if (options.output && format != io::ResultFormat::npy) {
+    refuse("-o {}: with --axis only .npy and text are written", printable(*options.output));
   }
+  return options;
 }
 
 }  // namespace
 
-int reduce_along_axis(const Common& common, const ReduceOptions& options) {
-  require_npy_output(options.output);
+int reduce_along_axis(const Common& common, const ReduceOptions& asked) {
+  const ReduceOptions options = with_output(common, asked);
   const io::NpyArray array = io::read_npy_array(options.input);
   const Fold fold = fold_of(common, array.info, options.op, options.dtype, "", options.nulls);
   const std::size_t at = axis_of(*options.axis, array);
@@ -156,8 +162,8 @@ int reduce_along_axis(const Common& common, const ReduceOptions& options) {
   return 0;
 }
 
-int scan_along_axis(const Common& common, const ScanOptions& options) {
-  require_npy_output(options.output);
+int scan_along_axis(const Common& common, const ScanOptions& asked) {
+  const ScanOptions options = with_output(common, asked);
   const io::NpyArray array = io::read_npy_array(options.input);
   const Fold fold = fold_of(common, array.info, options.op, options.dtype, options.overflow, options.nulls);
   const dynamic::Axis axis = axis_in_memory(array, axis_of(*options.axis, array));

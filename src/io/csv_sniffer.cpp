@@ -161,10 +161,6 @@ bool has_other_delimiter(std::string_view text) {
   return false;
 }
 
-bool is_in_apostrophes(std::string_view text) {
-  return text.size() > 1 && text.starts_with('\'') && text.ends_with('\'');
-}
-
 // A way to split the text, and the table that it finds.
 struct Candidate {
   const Delimiter* delimiter;
@@ -301,7 +297,8 @@ class Sniffer {
     for (const Delimiter& delimiter : delimiters_) {
       for (CsvMarks marks : ways) {
         marks.delimiter = delimiter.text;
-        Candidate candidate{&delimiter, marks, split_sample(rest(), marks, line_, whole_, options_.ragged != Ragged::refuse)};
+        Candidate candidate{&delimiter, marks,
+                            split_sample(rest(), marks, line_, whole_, options_.ragged != Ragged::refuse)};
         find_table(candidate);
         if (marks.rule == QuoteRule::bare && has_lines_in_cells(candidate)) continue;
         all.push_back(std::move(candidate));
@@ -492,20 +489,22 @@ class Sniffer {
     return typed > 1 && c.last > c.first + 2;
   }
 
-  // Whether the cells of some column are in apostrophes, which no other way to quote removes.
-  static bool has_apostrophes(const Candidate& c) {
-    const Records& records = c.records();
-    for (std::size_t column = 0; column < c.width; ++column) {
-      bool any = false;
-      bool all = true;
-      for (std::size_t i = c.first + 1; i < c.last && all; ++i) {
-        if (column >= records[i].cells.size() || is_blank(records[i].cells[column].text)) continue;
-        all = !records[i].cells[column].quoted && is_in_apostrophes(records[i].cells[column].text);
-        any = true;
+  // Whether apostrophes quote cells. Each cell that begins with one then ends with one. Cells of several lines must be
+  // below names in apostrophes, because two words such as 'tis could also be the ends of such a cell.
+  static bool quotes_cells(const Candidate& c) {
+    if (c.marks.quote != '\'' || c.marks.rule != QuoteRule::doubled || c.records().empty()) return false;
+    const std::vector<CsvCell>& names = c.records()[c.first].cells;
+    const bool are_names_quoted =
+        std::all_of(names.begin(), names.end(), [](const CsvCell& cell) { return cell.quoted; });
+    bool any = false;
+    for (std::size_t i = c.first; i < c.last; ++i) {
+      for (const CsvCell& cell : c.records()[i].cells) {
+        if (!cell.quoted && cell.text.starts_with('"')) return false;
+        if (cell.quoted && !are_names_quoted && cell.text.find_first_of("\r\n") != std::string_view::npos) return false;
+        any = any || cell.quoted;
       }
-      if (any && all) return true;
     }
-    return false;
+    return any;
   }
 
   const Candidate& choose(const std::vector<Candidate>& candidates) const {
@@ -537,14 +536,14 @@ class Sniffer {
   // Whether a more usual way to quote fits as well, or apostrophes quote cells.
   static bool is_worse_quoting(const std::vector<Candidate>& candidates, const Candidate& c) {
     const auto quotes_more = [&](const Candidate& other) {
-      return other.delimiter == c.delimiter && other.marks.quote == '\'' && other.fits() && other.width == c.width;
+      return other.delimiter == c.delimiter && other.marks.quote == '\'' && other.fits() && other.width == c.width &&
+             quotes_cells(other);
     };
-    if (c.marks.quote != '\'' && has_apostrophes(c) && std::any_of(candidates.begin(), candidates.end(), quotes_more))
-      return true;
+    if (c.marks.quote != '\'' && std::any_of(candidates.begin(), candidates.end(), quotes_more)) return true;
     for (const Candidate& other : candidates) {
       if (&other == &c) return false;  // the others are less usual
       if (other.delimiter != c.delimiter || !other.fits() || other.width != c.width) continue;
-      if (c.marks.quote == '\'' && other.marks.quote != '\'' && has_apostrophes(other)) continue;
+      if (c.marks.quote == '\'' && other.marks.quote != '\'' && quotes_cells(c)) continue;
       return true;
     }
     return false;

@@ -234,7 +234,7 @@ def test_the_name_of_the_output_in_the_summary(upsweep):
 
 def test_bytes_that_are_no_utf8(upsweep, arrow):
     upsweep.write("t.csv", b"w\x9b31m\xff,x\n1,2\n")
-    done = upsweep.run("query", "SELECT sum(x) FROM 't.csv'")
+    done = upsweep.run("query", "SELECT sum(x) FROM 't.csv'", "--encoding", "utf-8")
     assert b"w\\x9b31m\\xff" in done.stderr and is_harmless(done.stderr), done
     done = upsweep.run("reduce", b"\x9b31m.npy")
     assert b"\\x9b31m.npy" in done.stderr and is_harmless(done.stderr), done
