@@ -300,18 +300,22 @@ class Sniffer {
         Candidate candidate{&delimiter, marks,
                             split_sample(rest(), marks, line_, whole_, options_.ragged != Ragged::refuse)};
         find_table(candidate);
-        if (marks.rule == QuoteRule::bare && has_lines_in_cells(candidate)) continue;
+        if (marks.rule == QuoteRule::bare && may_swallow_rows(candidate)) continue;
         all.push_back(std::move(candidate));
       }
     }
     return all;
   }
 
-  // Quotes that are not doubled can swallow rows, so cells of several lines are not accepted then.
-  static bool has_lines_in_cells(const Candidate& c) {
-    return std::any_of(c.records().begin(), c.records().end(), [](const CsvRecord& record) {
-      return record.text.find_first_of("\r\n") != std::string_view::npos;
-    });
+  // Quotes that are not doubled can swallow rows: cells of several lines are not accepted then, nor few quoted cells.
+  static bool may_swallow_rows(const Candidate& c) {
+    constexpr std::ptrdiff_t kLeastQuoted = 3;
+    std::ptrdiff_t cells = 0;
+    for (const CsvRecord& record : c.records()) {
+      if (record.text.find_first_of("\r\n") != std::string_view::npos) return true;
+      cells += std::count_if(record.cells.begin(), record.cells.end(), [](const CsvCell& cell) { return cell.quoted; });
+    }
+    return cells < kLeastQuoted;
   }
 
   [[nodiscard]] bool is_comment(const CsvRecord& record) const {
@@ -501,7 +505,7 @@ class Sniffer {
       for (const CsvCell& cell : c.records()[i].cells) {
         if (!cell.quoted && cell.text.starts_with('"')) return false;
         if (cell.quoted && !are_names_quoted && cell.text.find_first_of("\r\n") != std::string_view::npos) return false;
-        any = any || cell.quoted;
+        any = any || (cell.quoted && !cell.text.empty());
       }
     }
     return any;
@@ -590,7 +594,7 @@ class Sniffer {
     const auto fitting = [](const Candidate& c) {
       const auto fits = [&](const CsvRecord& record) { return record.cells.size() == c.width; };
       const auto rows = static_cast<double>(std::count_if(c.records().begin(), c.records().end(), fits));
-      const bool is_plausible = c.width > 1 && !c.delimiter->is_common;
+      const bool is_plausible = c.width > 1 && !c.delimiter->is_common && c.marks.rule != QuoteRule::bare;
       return is_plausible ? rows * c.clean * (c.sample.quote_fault ? 0.5 : 1) * (c.marks.are_plain() ? 1 : 0.99) : 0;
     };
     const Candidate* best = &usual_of(candidates);
@@ -908,7 +912,7 @@ class Sniffer {
   }
 
   static constexpr double kTie = 0.02;
-  static constexpr double kDoubt = 0.3;  // not measured
+  static constexpr double kDoubt = 0.5;  // not measured
 
   const CsvSniffed& text_;
   const CsvOptions& options_;
