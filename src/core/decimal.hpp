@@ -23,8 +23,8 @@ struct WrittenNumber {
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Splits a number: an optional sign, digits, and after a point at least one digit. Nothing more is allowed, not even
-/// blanks. Returns false if the text is not such a number.
-constexpr bool split_number(std::string_view text, WrittenNumber& number) {
+/// blanks. `point` is the character before decimals. Returns false if the text is not such a number.
+constexpr bool split_number(std::string_view text, WrittenNumber& number, char point = '.') {
   const bool has_sign = !text.empty() && (text[0] == '-' || text[0] == '+');
   number.negative = has_sign && text[0] == '-';
   const auto digits = [end = text.data() + text.size()](const char* first) {
@@ -36,7 +36,7 @@ constexpr bool split_number(std::string_view text, WrittenNumber& number) {
   number.decimals = {};
   const std::string_view rest = text.substr((has_sign ? 1 : 0) + number.whole.size());
   if (rest.empty()) return !number.whole.empty();
-  if (rest[0] != '.') return false;
+  if (rest[0] != point) return false;
   number.decimals = digits(rest.data() + 1);
   return rest.size() > 1 && number.decimals.size() == rest.size() - 1;
 }

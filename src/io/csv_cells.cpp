@@ -220,6 +220,10 @@ template <class Int>
 bool parse_written(std::string_view text, CellReader& reader, const CellForm& form, int scale, Int& value) {
   const bool may_be_plain = form.is_plain || !form.required.empty();
   if (may_be_plain && parse_short(text, form.values->decimal, scale, value)) return true;
+  WrittenNumber number;
+  if (may_be_plain && split_number(without_blanks(text), number, form.values->decimal)) {
+    return scaled(number, scale, value);
+  }
   const Cell cell = reader(text);
   const bool is_number =
       cell.kind == CellKind::integer || cell.kind == CellKind::decimal || cell.kind == CellKind::percent;
@@ -484,6 +488,14 @@ Cell CellReader::operator()(std::string_view text) {
   };
   Cell cell;
   if (!values_.date_format.empty() && parse_moment(trimmed, values_.date_format, cell.moment)) {
+    cell.kind = kind_of(cell.moment);
+    return cell;
+  }
+  cell = {};
+  // Dates with a point, a slash or a dash after their first number are no numbers.
+  const bool may_be_date = trimmed.size() > 7 && is_digit(trimmed[0]) &&
+                           (!is_digit(trimmed[1]) || !is_digit(trimmed[2]) || !is_digit(trimmed[4]));
+  if (may_be_date && parse_moment(trimmed, cell.moment)) {
     cell.kind = kind_of(cell.moment);
     return cell;
   }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
+#include <span>
 
 #include "core/decimal.hpp"
 
@@ -50,20 +50,23 @@ std::uint8_t take_currency(std::string_view& text, bool in_front) {
 
 // The runs of digits of a number, and the marks between them, which are indices of kGroupMarks.
 struct Runs {
-  std::vector<std::string_view> digits;
-  std::vector<std::size_t> marks;
+  static constexpr std::size_t kMost = 16;
+  std::array<std::string_view, kMost> digits;
+  std::array<std::size_t, kMost> marks;
+  std::size_t count = 0;  // of digits; there is one mark less
 };
 
 bool split_runs(std::string_view text, Runs& runs) {
   for (;;) {
     const auto* const end = std::find_if_not(text.begin(), text.end(), is_digit);
-    runs.digits.push_back(text.substr(0, static_cast<std::size_t>(end - text.begin())));
-    text.remove_prefix(runs.digits.back().size());
-    if (text.empty()) return !runs.digits.back().empty();
+    runs.digits[runs.count] = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+    text.remove_prefix(runs.digits[runs.count].size());
+    ++runs.count;
+    if (text.empty()) return !runs.digits[runs.count - 1].empty();
     const auto* const mark = std::find_if(kGroupMarks.begin(), kGroupMarks.end(),
                                           [&](std::string_view each) { return text.starts_with(each); });
-    if (mark == kGroupMarks.end() || runs.digits.size() > 16) return false;
-    runs.marks.push_back(static_cast<std::size_t>(mark - kGroupMarks.begin()));
+    if (mark == kGroupMarks.end() || runs.count == Runs::kMost) return false;
+    runs.marks[runs.count - 1] = static_cast<std::size_t>(mark - kGroupMarks.begin());
     text.remove_prefix(mark->size());
   }
 }
@@ -121,7 +124,7 @@ bool PlainNumber::take_affixes(std::string_view& cell) {
 bool PlainNumber::take_digits(std::string_view digits, const CsvValues& values) {
   Runs runs;
   if (!split_runs(digits, runs)) return false;
-  const std::size_t marks = runs.marks.size();
+  const std::size_t marks = runs.count - 1;
   const auto is = [&](std::size_t mark, std::string_view text) { return kGroupMarks[runs.marks[mark]] == text; };
   const bool has_decimals = marks > 0 && is(marks - 1, {&values.decimal, 1});
   const std::size_t groups = has_decimals ? marks : marks + 1;  // runs before the decimals
@@ -135,7 +138,7 @@ bool PlainNumber::take_digits(std::string_view digits, const CsvValues& values) 
   marks_.grouped = groups > 1;
   if (!has_decimals && runs.digits[0].size() > 1 && runs.digits[0][0] == '0') return false;  // a code
   if (negative_) put('-');
-  for (std::size_t i = 0; i < runs.digits.size(); ++i) {
+  for (std::size_t i = 0; i < runs.count; ++i) {
     if (has_decimals && i == groups) put('.');
     for (const char c : runs.digits[i]) put(c);
   }
@@ -199,14 +202,16 @@ bool NumberEvidence::add(std::string_view cell) {
 void NumberEvidence::add_digits(std::string_view digits, bool& is_number) {
   Runs runs;
   is_number = split_runs(digits, runs);
-  if (!is_number || runs.marks.empty()) return;
-  const std::size_t last = runs.marks.back();
-  const bool alike = std::all_of(runs.marks.begin(), runs.marks.end(), [&](std::size_t mark) { return mark == last; });
+  if (!is_number || runs.count < 2) return;
+  const std::size_t marks = runs.count - 1;
+  const std::size_t last = runs.marks[marks - 1];
+  const auto first_marks = [&](std::size_t count) { return std::span(runs.marks).first(count); };
+  const bool alike = std::ranges::all_of(first_marks(marks), [&](std::size_t mark) { return mark == last; });
   const bool earlier_alike =
-      std::all_of(runs.marks.begin(), runs.marks.end() - 1, [&](std::size_t mark) { return mark == runs.marks[0]; });
+      std::ranges::all_of(first_marks(marks - 1), [&](std::size_t mark) { return mark == runs.marks[0]; });
   const auto group = [&](std::size_t mark) { groups_ = static_cast<std::uint8_t>(groups_ | 1U << mark); };
   const auto decimal = [&](std::size_t mark) { (mark == 0 ? comma_ : point_) = true; };
-  if (runs.marks.size() == 1) {
+  if (marks == 1) {
     const bool may_be_group = are_groups(runs, 2);
     if (last > 1) {
       is_number = may_be_group;
@@ -215,10 +220,10 @@ void NumberEvidence::add_digits(std::string_view digits, bool& is_number) {
       decimal(last);
     }
   } else if (alike) {
-    is_number = are_groups(runs, runs.digits.size());
+    is_number = are_groups(runs, runs.count);
     if (is_number) group(last);
   } else {
-    is_number = earlier_alike && last < 2 && are_groups(runs, runs.digits.size() - 1);
+    is_number = earlier_alike && last < 2 && are_groups(runs, runs.count - 1);
     if (!is_number) return;
     decimal(last);
     group(runs.marks[0]);

@@ -62,7 +62,8 @@ CsvSample split_sample(std::string_view text, const CsvMarks& marks, std::int64_
     SplitRow row = split_row(text.substr(at), marks, record.cells);
     if (mends && (row.end == RowEnd::fault || (row.end == RowEnd::open && whole))) {
       const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size() - 1);
-      row = split_row(text.substr(at, end - at + (text.substr(end).starts_with("\r\n") ? 2U : 1U)), mending, record.cells);
+      row = split_row(text.substr(at, end - at + (text.substr(end).starts_with("\r\n") ? 2U : 1U)), mending,
+                      record.cells);
     }
     if (row.end == RowEnd::fault || (row.end == RowEnd::open && whole)) sample.quote_fault = true;
     if (row.end == RowEnd::fault || row.end == RowEnd::open || (row.end == RowEnd::text && !whole)) break;

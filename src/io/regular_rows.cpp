@@ -91,6 +91,7 @@ class RegularRows::Rewriter {
   // Returns the size of the row that the text begins with; nothing if more text is needed to find its end.
   std::optional<std::size_t> take(std::string_view text, std::string& out) {
     const bool whole = ends();
+    if (const std::size_t size = take_plain(text, out)) return size;
     const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
     if (end == text.size() && !whole && end < kLongestRow) return std::nullopt;
     if (end + 1 == text.size() && text[end] == '\r' && !whole) return std::nullopt;  // a \n may follow
@@ -103,6 +104,28 @@ class RegularRows::Rewriter {
     if (!form_.comment.empty() && first.starts_with(form_.comment)) return line;
     if (form_.has_blank_rows && form_.columns != 1 && is_blank(first)) return line;
     return take_row(text, whole, line, out);
+  }
+
+  // Takes a line without quotes and with the right number of cells, which most lines are. Returns its size, or 0 if the
+  // text does not begin with such a line.
+  std::size_t take_plain(std::string_view text, std::string& out) {
+    const auto has = [](std::string_view line, char c) { return std::memchr(line.data(), c, line.size()) != nullptr; };
+    const void* const feed = std::memchr(text.data(), '\n', text.size());
+    if (feed == nullptr || !is_plain_) return 0;
+    std::string_view line = text.substr(0, static_cast<std::size_t>(static_cast<const char*>(feed) - text.data()));
+    const std::size_t size = line.size() + 1;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty() || line.front() == ' ' || line.front() == '\t' || has(line, '\r')) return 0;
+    if (has(line, '"') || has(line, form_.marks.quote) || has(line, form_.marks.escape)) return 0;
+    if (!form_.comment.empty() && line.starts_with(form_.comment)) return 0;
+    const char delimiter = form_.marks.delimiter.front();
+    if (static_cast<std::size_t>(std::count(line.begin(), line.end(), delimiter)) + 1 != form_.columns) return 0;
+    if (delimiter != ',' && has(line, ',')) return 0;
+    const std::size_t begin = out.size();
+    out += line;
+    if (delimiter != ',') std::replace(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), delimiter, ',');
+    out += '\n';
+    return size;
   }
 
   std::optional<std::size_t> take_row(std::string_view text, bool whole, std::size_t line, std::string& out) {
@@ -199,20 +222,20 @@ class RegularRows::Rewriter {
   std::vector<CsvCell> cells_;
   std::vector<CsvCell> repaired_;
   std::size_t widest_ = 0;
+  // Whether one character separates cells, and ends no row.
+  bool is_plain_ = form_.marks.delimiter.size() == 1 && form_.marks.delimiter != " " && !form_.has_end_marks;
   IrregularRows irregular_;
 };
 
 RegularRows::RegularRows(const Descriptor& file, std::string path, std::shared_ptr<const TextView> view, RowForm form,
                          std::int64_t begin, std::int64_t line, std::int64_t end)
     : path_(std::move(path)), view_(std::move(view)), form_(std::move(form)), end_(end) {
-  const Mark start{begin, 0, line};
+  // Cells past the last column must not be lost, so the widest row decides the number of columns.
+  while (!scan(file, {begin, 0, line}, end)) marks_.clear();
+}
+
+bool RegularRows::scan(const Descriptor& file, const Mark& start, std::int64_t end) {
   std::string out;
-  if (form_.ragged == Ragged::fill) {
-    // Cells past the last column must not be lost, so the widest row decides the number of columns.
-    Rewriter rows(*this, file, start);
-    while (rows.next(out)) out.clear();
-    form_.columns = std::max(form_.columns, rows.widest());
-  }
   Rewriter rows(*this, file, start);
   marks_.push_back(start);
   std::int64_t written = 0;
@@ -223,6 +246,8 @@ RegularRows::RegularRows(const Descriptor& file, std::string path, std::shared_p
   }
   marks_.push_back({end, written, rows.line()});
   irregular_ = rows.irregular();
+  const std::size_t before = std::exchange(form_.columns, std::max(form_.columns, rows.widest()));
+  return form_.columns == before || form_.ragged != Ragged::fill;
 }
 
 std::int64_t RegularRows::read(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t offset) const {

@@ -65,6 +65,9 @@ class RegularRows final : public TextView {
   };
   class Rewriter;
 
+  // Sets the marks. Returns false, with more columns, if a row has more cells than there are columns.
+  bool scan(const Descriptor& file, const Mark& start, std::int64_t end);
+
   std::string path_;
   std::shared_ptr<const TextView> view_;
   RowForm form_;
