@@ -347,11 +347,18 @@ arrow::Result<std::shared_ptr<arrow::Array>> integers(const CsvColumn& cells,
 arrow::Result<std::shared_ptr<arrow::Array>> reals(const CsvColumn& cells, const std::shared_ptr<arrow::DataType>& type,
                                                    const CellForm& form) {
   if (form.is_plain && form.values->decimal == '.') return elements<double>(cells, type, form, parse_real);
-  return elements<double>(cells, type, form,
-                          [&form, reader = CellReader(*form.values)](std::string_view cell, double& value) mutable {
-                            const std::string_view plain = reader.plain(cell);
-                            return !plain.empty() && parse_real(plain, value);
-                          });
+  const char point = form.values->decimal;
+  return elements<double>(
+      cells, type, form,
+      [&form, point, reader = CellReader(*form.values)](std::string_view cell, double& value) mutable {
+        std::array<char, kLongestDecimal> swapped;
+        if (form.is_plain && cell.size() < swapped.size() && cell.find('.') == std::string_view::npos) {
+          std::replace_copy(cell.begin(), cell.end(), swapped.begin(), point, '.');
+          return parse_real({swapped.data(), cell.size()}, value);
+        }
+        const std::string_view plain = reader.plain(cell);
+        return !plain.empty() && parse_real(plain, value);
+      });
 }
 
 arrow::Result<std::shared_ptr<arrow::Array>> dates(const CsvColumn& cells, const std::shared_ptr<arrow::DataType>& type,

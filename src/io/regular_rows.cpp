@@ -51,12 +51,14 @@ class RegularRows::Rewriter {
     if (text.size() < kMargin && !ends()) text = more();
     if (text.empty()) return false;
     for (;;) {
+      if (const std::size_t size = take_plain(text, out); size > 0) {
+        ++line_;
+        return pass(size);
+      }
       if (const auto size = take(text, out)) {
         line_ += count_lines(text.substr(0, *size));
         if (*size == text.size() && !ends_line(text.back())) ++line_;
-        at_ += *size;
-        in_ += static_cast<std::int64_t>(*size);
-        return true;
+        return pass(*size);
       }
       text = more();
     }
@@ -69,6 +71,12 @@ class RegularRows::Rewriter {
 
  private:
   static constexpr std::size_t kMargin = std::size_t{1} << 12;  // most rows are shorter
+
+  bool pass(std::size_t size) {
+    at_ += size;
+    in_ += static_cast<std::int64_t>(size);
+    return true;
+  }
 
   // Whether the text up to the end has been read.
   [[nodiscard]] bool ends() const { return in_ + static_cast<std::int64_t>(text_.size() - at_) == rows_.end_; }
@@ -91,7 +99,6 @@ class RegularRows::Rewriter {
   // Returns the size of the row that the text begins with; nothing if more text is needed to find its end.
   std::optional<std::size_t> take(std::string_view text, std::string& out) {
     const bool whole = ends();
-    if (const std::size_t size = take_plain(text, out)) return size;
     const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
     if (end == text.size() && !whole && end < kLongestRow) return std::nullopt;
     if (end + 1 == text.size() && text[end] == '\r' && !whole) return std::nullopt;  // a \n may follow
