@@ -499,7 +499,7 @@ Cell CellReader::operator()(std::string_view text) {
     return cell;
   }
   cell = {};
-  // Dates with a point, a slash or a dash after their first number are no numbers.
+  // A date with a point, a slash or a dash after its first number is never a number.
   const bool may_be_date = trimmed.size() > 7 && is_digit(trimmed[0]) &&
                            (!is_digit(trimmed[1]) || !is_digit(trimmed[2]) || !is_digit(trimmed[4]));
   if (may_be_date && parse_moment(trimmed, cell.moment)) {

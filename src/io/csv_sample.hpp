@@ -32,8 +32,8 @@ struct CsvSample {
 std::int64_t count_lines(std::string_view text);
 
 /// Splits text that begins in line `line` of a file into records. It returns about 1,000 records at most. `whole`: the
-/// text ends where the file ends. Otherwise a last record that does not end is omitted. `mends`: a line whose quotes are
-/// out of order is a record in which such quotes are ordinary characters; otherwise it is a fault.
+/// text ends where the file ends. Otherwise a last record that does not end is omitted. `mends`: in a line whose quotes
+/// are out of order, such quotes are ordinary characters; otherwise the line is a fault.
 CsvSample split_sample(std::string_view text, const CsvMarks& marks, std::int64_t line, bool whole, bool mends = false);
 
 /// The apparent kind of a cell. Names of columns rarely look like the values below them, unless both are text.

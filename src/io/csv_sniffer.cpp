@@ -912,7 +912,7 @@ class Sniffer {
   }
 
   static constexpr double kTie = 0.02;
-  static constexpr double kDoubt = 0.5;  // not measured
+  static constexpr double kDoubt = 0.4;  // not measured
 
   const CsvSniffed& text_;
   const CsvOptions& options_;

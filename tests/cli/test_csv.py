@@ -204,7 +204,7 @@ def test_other_delimiters_are_determined(upsweep, delimiter, rows, names, expect
 )
 def test_rows_that_do_not_fit_other_delimiters_are_refused(upsweep, delimiter, called, rows, line, words):
     text = "".join(row.replace(".", delimiter) + "\n" for row in rows)
-    refused(upsweep, text, f"line {line} ", words, "--ragged", *([called] if "cell" in words else []), row=line - 2)
+    refused(upsweep, text, f"line {line}", words, "--ragged", *([called] if "cell" in words else []), row=line - 2)
 
 
 @pytest.mark.parametrize("delimiter", [":", " "])
@@ -348,8 +348,8 @@ def test_names_that_only_look_like_several(upsweep):
 def test_two_delimiters_that_split_equally_are_both_named(upsweep):
     for text in ("a;b,c\n1;2,3\n4;5,6\n", "a;b,c\nx;y,z\nu;v,w\n"):
         refused(upsweep, text, "--delimiter ';'", "--delimiter ','")
-        assert rows_of(upsweep, "a;b", "c", options=["--delimiter", ","])[0][0] in ("1;2", "x;y")
-        assert rows_of(upsweep, "a", "b,c", options=["--delimiter", ";"])[0][0] in (1, "x")
+        assert rows_of(upsweep, "a;b", "c", options=["--delimiter", ","])[0][0] in ("1;2", "u;v")
+        assert rows_of(upsweep, "a", "b,c", options=["--delimiter", ";"])[0][0] in (1, "u")
 
 
 # ------------------------------------------------------------------------------------- files that are not what is read
