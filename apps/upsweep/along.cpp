@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "chunks.hpp"
 #include "io/npy_array.hpp"
 #include "io/result_writer.hpp"
 #include "io/source.hpp"
@@ -26,9 +27,9 @@ namespace {
 /// How an array is folded.
 struct Fold {
   io::ColumnInfo info;  ///< of the output
-  Operator op;
-  Type type;
-  Policy policy;
+  Operator op = Operator::add;
+  Type type = Type::int64;
+  Policy policy = {};
 };
 
 Fold fold_of(const Common& common, const io::ColumnInfo& read, const std::string& op_name, const std::string& dtype,

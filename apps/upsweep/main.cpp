@@ -506,6 +506,7 @@ int run(int argc, char** argv, Common& common) {
   try {
     const std::vector<std::string> arguments = arguments_of(argc, argv);
     std::vector<const char*> pointers;
+    pointers.reserve(arguments.size());
     for (const std::string& one : arguments) pointers.push_back(one.c_str());
     app.parse(argc, pointers.data());  // also runs the command
   } catch (const CLI::CallForHelp&) {

@@ -79,6 +79,7 @@ nb::object known(std::int64_t number) {
 /// Describes the table of all files that match the paths.
 nb::dict describe_files(const std::vector<nb::bytes>& given, int threads, const Words& csv) {
   std::vector<std::string> paths;
+  paths.reserve(given.size());
   for (const nb::bytes& path : given) paths.push_back(path_of(path));
   const io::CsvOptions options = options_of(csv);
   io::Schema found;

@@ -194,6 +194,7 @@ std::string_view unit_of(int scale) { return scale == 0 ? "s" : scale == 3 ? "ms
 std::unique_ptr<AnswerWriter> open_answer(const std::string& path, ResultFormat format, std::vector<Field> columns,
                                           CellText text) {
   std::vector<std::string> names;
+  names.reserve(columns.size());
   for (Field& column : columns) names.push_back(column.name = distinct_name(column.name, names));
   switch (format) {
     case ResultFormat::npy:

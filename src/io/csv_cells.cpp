@@ -365,7 +365,8 @@ arrow::Result<std::shared_ptr<arrow::Array>> dates(const CsvColumn& cells, const
                                                    const CellForm& form) {
   return elements<std::int32_t>(
       cells, type, form, [&form, reader = CellReader(*form.values)](std::string_view cell, std::int32_t& days) mutable {
-        if (form.values->date_format.empty() && form.order == kYearMonthDay && parse_date(without_blanks(cell), days)) {
+        if (form.values->date_format.empty() && form.order == year_month_day &&
+            parse_date(without_blanks(cell), days)) {
           return true;
         }
         const Cell found = reader(cell);
@@ -467,7 +468,7 @@ Cell cell_of(std::string_view text) {
   if (is_one_of(text, kMissing)) return {CellKind::missing};
   if (is_date(trimmed)) {
     cell.kind = CellKind::date;
-    cell.moment.orders = kYearMonthDay;
+    cell.moment.orders = year_month_day;
     return cell;
   }
   if (parse_boolean(text, boolean)) return {CellKind::boolean};

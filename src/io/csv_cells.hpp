@@ -66,7 +66,7 @@ class CellReader {
 struct CellForm {
   const CsvValues* values = nullptr;  ///< of the file
   bool is_plain = true;               ///< numbers are written as in C++
-  DateOrder order = kYearMonthDay;
+  DateOrder order = year_month_day;
   std::string_view required =
       {};  ///< the option that requires the type, such as "--types date"; empty: all cells of the file have it
 };

@@ -51,8 +51,8 @@ std::uint8_t take_currency(std::string_view& text, bool in_front) {
 // The runs of digits of a number, and the marks between them, which are indices of kGroupMarks.
 struct Runs {
   static constexpr std::size_t kMost = 16;
-  std::array<std::string_view, kMost> digits;
-  std::array<std::size_t, kMost> marks;
+  std::array<std::string_view, kMost> digits = {};
+  std::array<std::size_t, kMost> marks = {};
   std::size_t count = 0;  // of digits; there is one mark less
 };
 

@@ -196,7 +196,7 @@ class CsvTable final : public ArrowTable {
 
   void set_types(const CsvOptions& options, const std::vector<int>& all_wanted, bool numbers, int threads) {
     const CsvValues& values = format_.file->dialect.values;
-    forms_.assign(columns_.size(), CellForm{&values, true, kYearMonthDay, {}});
+    forms_.assign(columns_.size(), CellForm{&values, true, year_month_day, {}});
     require_columns(options);
     std::vector<int> wanted;
     for (const int column : all_wanted) {

@@ -105,7 +105,7 @@ bool set_date(int year, unsigned month, unsigned day, Moment& moment) {
   moment.year = year;
   moment.first = month;
   moment.second = day;
-  moment.orders = kYearMonthDay;
+  moment.orders = year_month_day;
   return exists(year, month, day);
 }
 
@@ -141,8 +141,8 @@ bool take_year_last(Reader& text, unsigned first, Moment& moment) {
   moment.first = first;
   moment.second = second;
   moment.orders = 0;
-  if (exists(moment.year, second, first)) moment.orders |= kDayMonthYear;
-  if (mark != '.' && exists(moment.year, first, second)) moment.orders |= kMonthDayYear;
+  if (exists(moment.year, second, first)) moment.orders |= day_month_year;
+  if (mark != '.' && exists(moment.year, first, second)) moment.orders |= month_day_year;
   return moment.orders != 0;
 }
 
@@ -223,7 +223,7 @@ bool take_time(Reader& text, Moment& moment) {
   }
   if (hour > 23 || minute > 59 || second > 59) return false;
   moment.has_time = true;
-  moment.nanoseconds = (std::int64_t{hour} * 3600 + minute * 60 + second) * kSecond + fraction;
+  moment.nanoseconds = ((std::int64_t{hour} * 60 + minute) * 60 + second) * kSecond + fraction;
   return true;
 }
 
@@ -319,7 +319,7 @@ bool parse_moment(std::string_view text, std::string_view format, Moment& moment
   }
   if (!reader.ended() || hour > 23 || minute > 59 || second > 59) return false;
   if (afternoon && !set_half_day(hour, *afternoon)) return false;
-  moment.nanoseconds = (std::int64_t{hour} * 3600 + minute * 60 + second) * kSecond + fraction;
+  moment.nanoseconds = ((std::int64_t{hour} * 60 + minute) * 60 + second) * kSecond + fraction;
   if (!moment.has_date) return moment.has_time;
   if (format.find("%j") == std::string_view::npos) return set_date(static_cast<int>(year), month, day, moment);
   using std::chrono::January;
@@ -344,7 +344,7 @@ std::string_view fault_of_format(std::string_view format) {
 }
 
 std::int64_t days_of(const Moment& moment, DateOrder order) {
-  const bool day_first = order == kDayMonthYear;
+  const bool day_first = order == day_month_year;
   const std::chrono::year_month_day date(std::chrono::year(moment.year),
                                          std::chrono::month(day_first ? moment.second : moment.first),
                                          std::chrono::day(day_first ? moment.first : moment.second));

@@ -9,13 +9,13 @@
 namespace upsweep::io {
 
 /// The order of year, month and day. The values are bits of a set.
-enum DateOrder : std::uint8_t { kYearMonthDay = 1, kDayMonthYear = 2, kMonthDayYear = 4, kAnyOrder = 7 };
+enum DateOrder : std::uint8_t { year_month_day = 1, day_month_year = 2, month_day_year = 4, any_order = 7 };
 
 /// A date, a time of day, or both.
 struct Moment {
   bool has_date = false;
   bool has_time = false;
-  std::uint8_t orders = kAnyOrder;  ///< in which the date exists
+  std::uint8_t orders = any_order;  ///< in which the date exists
   int year = 0;
   unsigned first = 0;  ///< the month, or, if the day is written before it, the day
   unsigned second = 0;

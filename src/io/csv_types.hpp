@@ -30,7 +30,7 @@ class ColumnShape {
   void add_decimal(std::size_t whole, std::size_t decimals) { add_number(CellKind::decimal, whole, decimals); }
   void add_date() {
     add_kind(CellKind::date);
-    add_order(kYearMonthDay);
+    add_order(year_month_day);
   }
   /// Adds the cells of another shape.
   void add(const ColumnShape& other);
@@ -44,7 +44,7 @@ class ColumnShape {
   [[nodiscard]] bool is_certain_text() const { return is_text() && doubt().empty(); }
   /// Returns how the cells are converted.
   [[nodiscard]] CellForm form(const CsvValues& values) const {
-    return {&values, !marked_, std::has_single_bit(orders_) ? static_cast<DateOrder>(orders_) : kYearMonthDay, {}};
+    return {&values, !marked_, std::has_single_bit(orders_) ? static_cast<DateOrder>(orders_) : year_month_day, {}};
   }
   /// Returns "numbers", "dates", "times", "timestamps" or "booleans" for a column that is not text; otherwise an empty
   /// string.
@@ -81,7 +81,7 @@ class ColumnShape {
   void add_currency(std::uint8_t currency);
   [[nodiscard]] bool has(CellKind kind) const { return (kinds_ >> static_cast<unsigned>(kind) & 1U) != 0; }
   [[nodiscard]] bool has_conflict() const;
-  [[nodiscard]] bool has_doubt() const { return doubtful_ || (orders_ != kAnyOrder && !std::has_single_bit(orders_)); }
+  [[nodiscard]] bool has_doubt() const { return doubtful_ || (orders_ != any_order && !std::has_single_bit(orders_)); }
 
   static constexpr std::uint8_t kSeveral = 255;
 
@@ -94,7 +94,7 @@ class ColumnShape {
   bool marked_ = false;              // some number is not written as in C++
   bool doubtful_ = false;            // some number may have thousands or decimals
   std::uint8_t currency_ = 0;        // kSeveral: there are several
-  std::uint8_t orders_ = kAnyOrder;  // in which all dates exist
+  std::uint8_t orders_ = any_order;  // in which all dates exist
   bool zoned_ = false;               // some timestamp has an offset from UTC; or not:
   bool unzoned_ = false;
   bool far_ = false;  // some date is outside the years of timestamps in nanoseconds

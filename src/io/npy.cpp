@@ -152,7 +152,7 @@ class HeaderParser {
   template <class T>
   void set_once(std::optional<T>& member, std::string_view key, T value) const {
     if (member) fail(fmt::format("names '{}' twice", key));
-    member = value;
+    member = std::move(value);
   }
 
   [[nodiscard]] NpyLayout check() const {

@@ -210,6 +210,7 @@ class TextResults final : public ResultWriter {
 
 void make_distinct(std::vector<ResultColumn>& columns) {
   std::vector<std::string> names;
+  names.reserve(columns.size());
   for (ResultColumn& column : columns) names.push_back(column.name = distinct_name(column.name, names));
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 // The format of a file, and its compression if it is a copy of a compressed file.
 std::string format_text(const FileTable& table) {
-  const std::string format(describe(table.format()));
+  std::string format(describe(table.format()));
   const FilePath& file = table.file();
   if (!file.file || file.name == kStandardInput) return format;
   const Format outer = open_file(file.name).format;
