@@ -1359,7 +1359,7 @@ TEST(CsvQuotes, AreTheSameInPiecesOfAnyLength) {
 std::pair<std::int64_t, std::int64_t> count_rows(std::string_view text, std::size_t piece) {
   std::pair<std::int64_t, std::int64_t> rows;
   for (std::int64_t at = 0; !text.empty();) {
-    CsvQuotes quotes(at);
+    CsvQuotes quotes(',', at);
     const std::size_t first = std::min(piece, text.size());
     EXPECT_TRUE(quotes.accept(text.substr(0, first)));
     text.remove_prefix(first + quotes.accept_row(text.substr(first)));
