@@ -1411,7 +1411,7 @@ TEST(CsvQuotes, AreDistinguished) {
 
 TEST_F(TableTest, BadCsvIsMalformed) {
   expect_error(Code::malformed, "a.csv", [&] { open_column(put("a.csv", "\n")); });
-  expect_error(Code::malformed, "line 3 has 3 cells, and the header row in line 1 has 2",
+  expect_error(Code::malformed, "line 3 has 3 cells, and line 1 has 2",
                [&] { open_column(put("a.csv", "x,y\n1,2\n1,2,3\n") + ":x"); });
   expect_error(Code::malformed, "a.csv", [&] { open_column(put("a.csv", "x\n" + std::string(3 << 20, '1') + "\n")); });
 }

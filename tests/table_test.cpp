@@ -1495,9 +1495,11 @@ TEST_F(TableTest, CsvDecimalsAreExact) {
   expect_error(Code::malformed, "changed", [&] { numbers<std::int64_t>(*table, "i"); });
 }
 
-TEST_F(TableTest, CsvTimesAndMixturesAreText) {
+TEST_F(TableTest, CsvTimesAreTimesAndMixturesAreText) {
   const auto table = open_table(put("a.CSV", "t,m,q\n12:30:00,1,\"\"\n13:30:00,true,NA\n"));
-  EXPECT_EQ(words(*table, "t"), (Optionals<std::string>{"12:30:00", "13:30:00"}));
+  constexpr std::int64_t kHalfHour = 1'800'000'000;  // microseconds
+  EXPECT_EQ(field_of_column(*table, "t").kind, ValueKind::time);
+  EXPECT_EQ(numbers<std::int64_t>(*table, "t"), (Optionals<std::int64_t>{25 * kHalfHour, 27 * kHalfHour}));
   EXPECT_EQ(words(*table, "m"), (Optionals<std::string>{"1", "true"}));
   EXPECT_EQ(open_table(put("b.csv", "x,y\n"))->fields().size(), 2U);
 }
@@ -1893,7 +1895,7 @@ TEST_F(TableTest, RowsOfCsvMayHaveTwoMebibytes) {
 
 TEST_F(TableTest, BadCsvIsMalformed) {
   expect_error(Code::malformed, "a.csv", [&] { open_table(put("a.csv", "\n")); });
-  expect_error(Code::malformed, "line 3 has 3 cells, and the header row in line 1 has 2",
+  expect_error(Code::malformed, "line 3 has 3 cells, and line 1 has 2",
                [&] { touch_all(put("a.csv", "x,y\n1,2\n1,2,3\n")); });
   expect_error(Code::malformed, "a.csv", [&] { open_table(put("a.csv", "x\n" + std::string(3 << 20, '1') + "\n")); });
 }
