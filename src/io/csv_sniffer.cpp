@@ -523,6 +523,7 @@ class Sniffer {
       return *best;
     }
     const Candidate& usual = usual_of(candidates);
+    if (usual.records().empty()) return usual;  // the reader of rows reports the first row, which does not end
     if (options_.ragged != Ragged::refuse) return widest(candidates);
     for (const Candidate& c : candidates) {
       const bool is_usual = !options_.delimiter.empty() || separator_ != '\0' || c.delimiter->text == ",";
@@ -708,7 +709,7 @@ class Sniffer {
       require_no_inner_quotes();
       require_no_blank_before_quote();
     }
-    dialect.header = options_.header ? *options_.header : header_of_table(c.sample.quote_fault);
+    dialect.header = options_.header ? *options_.header : header_of_table(c.sample.quote_fault || !whole_);
     set_values(dialect);
     return dialect;
   }
