@@ -523,7 +523,9 @@ class Sniffer {
       return *best;
     }
     const Candidate& usual = usual_of(candidates);
-    if (usual.records().empty()) return usual;  // the reader of rows reports the first row, which does not end
+    const auto has_no_row = [](const Candidate& c) { return c.records().empty(); };
+    // The reader of rows reports the first row, which does not end.
+    if (std::all_of(candidates.begin(), candidates.end(), has_no_row)) return usual;
     if (options_.ragged != Ragged::refuse) return widest(candidates);
     for (const Candidate& c : candidates) {
       const bool is_usual = !options_.delimiter.empty() || separator_ != '\0' || c.delimiter->text == ",";
