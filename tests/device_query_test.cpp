@@ -968,6 +968,8 @@ std::vector<WithLiterals> with_literals(expression::Op op) {
       return {{"SUM(si + @) FROM t", {"0.05", "-1.99", "2.00"}}};
     case Op::to_real:
       return {{"SUM(si * @) FROM t", {"1e300", "1e-300", "-2.5e77"}}};
+    case Op::real_key:
+      return {{"COUNT(*) FROM t GROUP BY CASE WHEN si > @ THEN 0.5e0 ELSE -0e0 END", {"3", "4", "-100"}}};
     case Op::add:
       return {{"SUM(si + @), SUM(price + @) FROM t", {"3", "4", "100", "-255"}},
               {"MIN(day + @) FROM t", {"1", "30", "-200"}},
