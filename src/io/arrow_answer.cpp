@@ -28,12 +28,7 @@ constexpr int kDigits = 38;
 constexpr std::int64_t kMostLetters = std::numeric_limits<std::int32_t>::max();  // of a batch with 32-bit offsets
 
 std::shared_ptr<arrow::DataType> answer_type(const Field& column, IntegerType integers) {
-  const auto unit = [&] {
-    return column.scale == 0   ? arrow::TimeUnit::SECOND
-           : column.scale == 3 ? arrow::TimeUnit::MILLI
-           : column.scale == 6 ? arrow::TimeUnit::MICRO
-                               : arrow::TimeUnit::NANO;
-  };
+  const auto unit = time_unit(column.scale);
   switch (column.kind) {
     case ValueKind::integer:
       if (integers == IntegerType::decimal) return arrow::decimal128(kDigits, 0);
@@ -49,11 +44,11 @@ std::shared_ptr<arrow::DataType> answer_type(const Field& column, IntegerType in
     case ValueKind::text:
       return arrow::utf8();
     case ValueKind::timestamp:
-      return arrow::timestamp(unit(), column.zone);
+      return arrow::timestamp(unit, column.zone);
     case ValueKind::time:
-      return column.scale <= 3 ? arrow::time32(unit()) : arrow::time64(unit());
+      return column.scale <= 3 ? arrow::time32(unit) : arrow::time64(unit);
     case ValueKind::duration:
-      return arrow::duration(unit());
+      return arrow::duration(unit);
   }
   detail::no_such_value();
 }

@@ -27,12 +27,6 @@ constexpr std::int64_t kLeastDecimal = -999'999'999'999'999'999;                
 constexpr std::int64_t kGreatestDecimal = -kLeastDecimal;
 constexpr int kMilliDigits = 3;  // digits after the second
 
-arrow::TimeUnit::type unit_of(const ResultColumn& column) {
-  constexpr arrow::TimeUnit::type kUnits[] = {arrow::TimeUnit::SECOND, arrow::TimeUnit::MILLI, arrow::TimeUnit::MICRO,
-                                              arrow::TimeUnit::NANO};
-  return kUnits[column.scale / kMilliDigits];
-}
-
 std::shared_ptr<arrow::DataType> arrow_type(const ResultColumn& column) {
   switch (column.meaning) {
     case Meaning::decimal:
@@ -42,12 +36,12 @@ std::shared_ptr<arrow::DataType> arrow_type(const ResultColumn& column) {
     case Meaning::boolean:
       return arrow::boolean();
     case Meaning::timestamp:
-      return arrow::timestamp(unit_of(column), column.zone);
+      return arrow::timestamp(time_unit(column.scale), column.zone);
     case Meaning::time:
-      if (column.scale <= kMilliDigits) return arrow::time32(unit_of(column));
-      return arrow::time64(unit_of(column));
+      if (column.scale <= kMilliDigits) return arrow::time32(time_unit(column.scale));
+      return arrow::time64(time_unit(column.scale));
     case Meaning::duration:
-      return arrow::duration(unit_of(column));
+      return arrow::duration(time_unit(column.scale));
     case Meaning::number:
       break;
   }

@@ -126,8 +126,6 @@ std::string count_cells(const CsvRecord& record) {
 
 std::string quoted(std::string_view text) { return fmt::format("'{}'", printable(text, 60)); }
 
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t") == std::string_view::npos; }
-
 std::size_t count_filled(const CsvRecord& record) {
   return static_cast<std::size_t>(std::count_if(record.cells.begin(), record.cells.end(),
                                                 [](const CsvCell& cell) { return !is_blank(cell.text); }));

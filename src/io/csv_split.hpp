@@ -27,12 +27,14 @@ struct CsvMarks {
   char escape = 0;              ///< the character before a quote or another special character; 0: quotes are doubled
   QuoteRule rule = QuoteRule::doubled;
 
-  bool operator==(const CsvMarks&) const = default;
   /// Whether the reader of blocks, which is vectorized, reads such cells.
   [[nodiscard]] bool are_plain() const {
     return delimiter.size() == 1 && delimiter != " " && quote == '"' && escape == 0 && rule == QuoteRule::doubled;
   }
 };
+
+/// Whether a text consists of blanks and tabs, or is empty.
+constexpr bool is_blank(std::string_view text) { return text.find_first_not_of(" \t") == std::string_view::npos; }
 
 /// Returns the text of a cell without the marks of its quotes.
 std::string content_of(const CsvCell& cell, const CsvMarks& marks);

@@ -21,8 +21,6 @@
 namespace upsweep::io {
 namespace {
 
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t") == std::string_view::npos; }
-
 void append_cell(const CsvCell& cell, const CsvMarks& marks, std::string& out) {
   const std::string content = content_of(cell, marks);
   if (!cell.quoted && content.find_first_of(",\"\r\n") == std::string::npos) {

@@ -26,8 +26,6 @@ struct RowForm {
   bool has_end_marks = false;   ///< a delimiter ends each row, so the cell after it is dropped
   Ragged ragged = Ragged::refuse;
   std::size_t columns = 0;  ///< cells of a row; Ragged::fill adds columns if a row has more cells that are not empty
-
-  bool operator==(const RowForm&) const = default;
 };
 
 /// Rows of another length, or with quotes out of order.

@@ -38,10 +38,7 @@ using ArrayOrError = arrow::Result<std::shared_ptr<arrow::Array>>;
 using BufferOrError = arrow::Result<std::shared_ptr<arrow::Buffer>>;
 
 std::shared_ptr<arrow::DataType> stored_type(const Field& field) {
-  const auto unit = field.scale == 0   ? arrow::TimeUnit::SECOND
-                    : field.scale == 3 ? arrow::TimeUnit::MILLI
-                    : field.scale == 6 ? arrow::TimeUnit::MICRO
-                                       : arrow::TimeUnit::NANO;
+  const auto unit = time_unit(field.scale);
   const bool is_narrow = width_of(field.storage) == 32;
   switch (field.kind) {
     case ValueKind::integer:
