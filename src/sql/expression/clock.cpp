@@ -33,11 +33,11 @@ bool take(std::string_view& text, char c) {
 /// Removes a number of `least` to `most` digits from the beginning of `text`.
 std::optional<std::int64_t> take_digits(std::string_view& text, std::size_t least, std::size_t most) {
   const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
-  const auto digits = static_cast<std::size_t>(end - text.begin());
+  const std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
   std::int64_t value = 0;
-  if (digits < least || digits > most) return std::nullopt;
-  std::from_chars(text.data(), text.data() + digits, value);
-  text.remove_prefix(digits);
+  if (digits.size() < least || digits.size() > most) return std::nullopt;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  text.remove_prefix(digits.size());
   return value;
 }
 

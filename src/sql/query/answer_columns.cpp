@@ -382,7 +382,7 @@ Storage storage_for(const Expression& value) {
 
 /// Returns the columns of the plan that an output depends on.
 std::set<int> columns_of_output(const QueryPlan& plan, const Node& output) {
-  const std::set<int> used = columns_of({output});
+  std::set<int> used = columns_of({output});
   if (plan.rows) return used;
   std::vector<Node> over_rows;
   for (const int of_groups : used) {
