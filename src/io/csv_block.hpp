@@ -58,6 +58,8 @@ class CsvBlocks {
   CsvBlocks(std::shared_ptr<const CsvFile> file, int columns, std::int64_t begin, std::int64_t end, std::int64_t row,
             std::int64_t bytes);
 
+  /// Takes the bytes from memory, which holds them.
+  void use(const CsvMemory& memory) { text_.use(memory); }
   /// Sets the columns, ascending, whose cells are kept from the next block on. Initially no column is kept.
   void keep(const std::vector<int>& columns);
 

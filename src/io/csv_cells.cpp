@@ -361,17 +361,25 @@ arrow::Result<std::shared_ptr<arrow::Array>> reals(const CsvColumn& cells, const
       });
 }
 
+// Reads a date or a time as the file writes it.
+bool read_moment(std::string_view cell, CellReader& reader, const CellForm& form, Moment& moment) {
+  if (form.values->date_format.empty()) return parse_moment(without_blanks(cell), moment);
+  const Cell found = reader(cell);
+  moment = found.moment;
+  return found.kind == CellKind::date || found.kind == CellKind::time || found.kind == CellKind::timestamp;
+}
+
 arrow::Result<std::shared_ptr<arrow::Array>> dates(const CsvColumn& cells, const std::shared_ptr<arrow::DataType>& type,
                                                    const CellForm& form) {
   return elements<std::int32_t>(
       cells, type, form, [&form, reader = CellReader(*form.values)](std::string_view cell, std::int32_t& days) mutable {
-        if (form.values->date_format.empty() && form.order == year_month_day &&
-            parse_date(without_blanks(cell), days)) {
-          return true;
-        }
-        const Cell found = reader(cell);
-        if (found.kind != CellKind::date || (found.moment.orders & form.order) == 0) return false;
-        days = static_cast<std::int32_t>(days_of(found.moment, form.order));
+        const std::string_view text = without_blanks(cell);
+        const bool is_usual = form.values->date_format.empty();
+        if (is_usual && form.order == year_month_day && parse_date(text, days)) return true;
+        Moment moment;
+        if (!read_moment(cell, reader, form, moment) || moment.has_time || (moment.orders & form.order) == 0)
+          return false;
+        days = static_cast<std::int32_t>(days_of(moment, form.order));
         return true;
       });
 }
@@ -384,11 +392,9 @@ arrow::Result<std::shared_ptr<arrow::Array>> moments(const CsvColumn& cells,
   return elements<std::int64_t>(cells, type, form,
                                 [&form, digits, with_date, reader = CellReader(*form.values)](
                                     std::string_view cell, std::int64_t& value) mutable {
-                                  const Cell found = reader(cell);
-                                  const bool has_date =
-                                      found.kind == CellKind::timestamp || found.kind == CellKind::date;
-                                  if (with_date ? !has_date : found.kind != CellKind::time) return false;
-                                  return scaled_moment(found.moment, form.order, digits, with_date, value);
+                                  Moment moment;
+                                  return read_moment(cell, reader, form, moment) && moment.has_date == with_date &&
+                                         scaled_moment(moment, form.order, digits, with_date, value);
                                 });
 }
 
@@ -450,9 +456,9 @@ arrow::Result<std::shared_ptr<arrow::Array>> text_indices(const CsvColumn& cells
 
 }  // namespace
 
-bool is_date(std::string_view text) {
+std::optional<int> year_of_date(std::string_view text) {
   std::chrono::year_month_day date{};
-  return split_date(text, date);
+  return split_date(text, date) ? std::optional(static_cast<int>(date.year())) : std::nullopt;
 }
 
 Cell cell_of(std::string_view text) {
@@ -466,7 +472,7 @@ Cell cell_of(std::string_view text) {
   }
   bool boolean = false;
   if (is_one_of(text, kMissing)) return {CellKind::missing};
-  if (is_date(trimmed)) {
+  if (year_of_date(trimmed)) {
     cell.kind = CellKind::date;
     cell.moment.orders = year_month_day;
     return cell;

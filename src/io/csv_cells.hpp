@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -71,8 +72,8 @@ struct CellForm {
       {};  ///< the option that requires the type, such as "--types date"; empty: all cells of the file have it
 };
 
-/// Whether the text is a date that exists, such as 2001-12-31.
-bool is_date(std::string_view text);
+/// Returns the year of a date that exists, such as 2001-12-31; nothing for any other text.
+std::optional<int> year_of_date(std::string_view text);
 
 /// Converts a column of a block to an array of a type for numbers, dates, times, booleans or text. In text, cells that
 /// are empty and not in quotes are NULL, and so are words that an option lists. In other columns, empty cells and words

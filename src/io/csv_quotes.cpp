@@ -22,43 +22,9 @@ struct Places {
   std::uint64_t returns = 0;
 };
 
-#if defined(__SSE2__)
 Places places_in(const char* bytes, char delimiter) {
-  Places places;
-  for (unsigned i = 0; i < kCsvGroup; i += 16) {
-    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i));
-    const auto are = [&](char c) {
-      const int found = _mm_movemask_epi8(_mm_cmpeq_epi8(some, _mm_set1_epi8(c)));
-      return static_cast<std::uint64_t>(static_cast<std::uint32_t>(found)) << i;
-    };
-    places.quotes |= are('"');
-    places.delimiters |= are(delimiter);
-    places.feeds |= are('\n');
-    places.returns |= are('\r');
-  }
-  return places;
+  return {places_of(bytes, '"'), places_of(bytes, delimiter), places_of(bytes, '\n'), places_of(bytes, '\r')};
 }
-#else
-Places places_in(const char* bytes, char delimiter) {
-  static_assert(std::endian::native == std::endian::little);
-  constexpr std::uint64_t kEach = 0x0101010101010101;
-  Places places;
-  for (unsigned i = 0; i < kCsvGroup; i += 8) {
-    std::uint64_t some = 0;
-    std::memcpy(&some, bytes + i, sizeof some);
-    const auto are = [&](char c) {
-      const std::uint64_t others = some ^ (kEach * static_cast<unsigned char>(c));  // zero where it is `c`
-      const std::uint64_t found = ~(((others & kEach * 0x7F) + kEach * 0x7F) | others) >> 7 & kEach;
-      return found * 0x0102040810204080 >> 56 << i;  // gathers the bits of 8 bytes
-    };
-    places.quotes |= are('"');
-    places.delimiters |= are(delimiter);
-    places.feeds |= are('\n');
-    places.returns |= are('\r');
-  }
-  return places;
-}
-#endif
 
 // Returns bits of which bit i is the exclusive or of the bits 0 to i.
 std::uint64_t parities(std::uint64_t bits) {
@@ -74,6 +40,32 @@ std::int64_t count(std::uint64_t bits) {
 }
 
 }  // namespace
+
+#if defined(__SSE2__)
+std::uint64_t places_of(const char* group, char c) {
+  std::uint64_t places = 0;
+  for (unsigned i = 0; i < kCsvGroup; i += 16) {
+    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(group + i));
+    const int found = _mm_movemask_epi8(_mm_cmpeq_epi8(some, _mm_set1_epi8(c)));
+    places |= static_cast<std::uint64_t>(static_cast<std::uint32_t>(found)) << i;
+  }
+  return places;
+}
+#else
+std::uint64_t places_of(const char* group, char c) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr std::uint64_t kEach = 0x0101010101010101;
+  std::uint64_t places = 0;
+  for (unsigned i = 0; i < kCsvGroup; i += 8) {
+    std::uint64_t some = 0;
+    std::memcpy(&some, group + i, sizeof some);
+    const std::uint64_t others = some ^ (kEach * static_cast<unsigned char>(c));  // zero where it is `c`
+    const std::uint64_t found = ~(((others & kEach * 0x7F) + kEach * 0x7F) | others) >> 7 & kEach;
+    places |= found * 0x0102040810204080 >> 56 << i;  // gathers the bits of 8 bytes
+  }
+  return places;
+}
+#endif
 
 std::string content_of(const CsvCell& cell) {
   if (!cell.quoted) return std::string(cell.text);

@@ -40,6 +40,9 @@ constexpr QuoteState after(QuoteState state, char delimiter, char last, char c) 
 /// Bytes that are processed together: an integer has a bit for each.
 inline constexpr std::size_t kCsvGroup = 64;
 
+/// Returns a bit for each of kCsvGroup bytes: whether it is `c`.
+std::uint64_t places_of(const char* group, char c);
+
 /// Which bytes of a group end a cell or a line and are not within quotes.
 struct CsvEnds {
   std::uint64_t cells = 0;  ///< delimiters and ends of lines

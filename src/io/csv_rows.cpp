@@ -59,8 +59,8 @@ class Utf8Chunks {
 // Scans the rows that start in [begin, until).
 class Scan {
  public:
-  Scan(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column)
-      : file_(file), quotes_(file.delimiter, begin), until_(until) {
+  Scan(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, const CsvMemory* memory = nullptr)
+      : file_(file), memory_(memory), quotes_(file.delimiter, begin), until_(until) {
     result_.row_group.begin = begin;
     while (!result_.fault && at() < until) accept_block(std::min(tuning::kText.block, until - at()));
     while (!result_.fault && !ended_ && at() < file_.size)
@@ -78,6 +78,7 @@ class Scan {
   [[nodiscard]] std::int64_t at() const { return quotes_.bytes(); }
 
   std::string_view read(std::int64_t bytes) {
+    if (memory_ != nullptr && memory_->holds(at(), at() + bytes)) return memory_->text(at(), at() + bytes);
     buffer_.resize(static_cast<std::size_t>(std::max(bytes, std::ssize(buffer_))));
     file_.read(buffer_.data(), bytes, at());
     return {buffer_.data(), static_cast<std::size_t>(bytes)};
@@ -118,6 +119,7 @@ class Scan {
   }
 
   const CsvFile& file_;
+  const CsvMemory* memory_;
   CsvQuotes quotes_;
   std::int64_t until_;
   Utf8Chunks utf8_;
@@ -241,8 +243,9 @@ void set_encoding(CsvFile& file, const CsvOptions& options) {
 
 // Returns the last bytes of the text from the start of a line on.
 std::string tail_of(const CsvFile& file) {
-  if (file.size <= kHeadBytes) return {};
-  std::string tail = read_text(file, file.size - tuning::kText.decoded, file.size);
+  const std::int64_t begin = std::max<std::int64_t>(file.size - tuning::kText.decoded, 0);
+  std::string tail = read_text(file, begin, file.size);
+  if (begin == 0) return tail;
   const std::size_t end = tail.find('\n');
   tail.erase(0, end == std::string::npos ? tail.size() : end + 1);
   return tail;
@@ -293,6 +296,7 @@ std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor desc
   file.rows = std::make_shared<const RegularRows>(file.descriptor, path, file.view, file.dialect.rows, file.names,
                                                   file.dialect.line, file.size);
   file.view = file.rows;
+  file.delimiter = file.rows->delimiter();
   file.names = 0;
   file.size = file.rows->size();
   return std::make_shared<const CsvFile>(std::move(file));
@@ -311,21 +315,91 @@ std::shared_ptr<const CsvFile> with_descriptor(const CsvFile& file, Descriptor d
                                                  file.delimiter, file.dialect, file.view, file.rows});
 }
 
-CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads) {
+void CsvMemory::load(const CsvFile& file, std::int64_t begin, std::int64_t end) {
+  begin_ = begin;
+  end_ = end;
+  const std::int64_t size = end - begin;
+  if (size + 1 + kReadPast > bytes_.capacity()) bytes_.reserve(size + 1 + kReadPast, file.path);
+  auto* const text = reinterpret_cast<char*>(bytes_.data());
+  file.read(text, size, begin);
+  text[size] = '\n';
+}
+
+std::string_view CsvMemory::text(std::int64_t begin, std::int64_t end) const {
+  const char* const text = reinterpret_cast<const char*>(bytes_.data());
+  return {text + (begin - begin_), static_cast<std::size_t>(end - begin)};
+}
+
+namespace {
+
+// Buffers that threads use in turn, because memory that is new takes long to write.
+class Memories {
+ public:
+  std::unique_ptr<CsvMemory> take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::make_unique<CsvMemory>();
+    auto memory = std::move(free_.back());
+    free_.pop_back();
+    return memory;
+  }
+  void give(std::unique_ptr<CsvMemory> memory) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(memory));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<CsvMemory>> free_;
+};
+
+// Scans the rows that start in [begin, until), and examines them, while a part of them is in the cache of a core.
+Scanned examine_parts(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, CsvMemory& memory,
+                      const ExamineRows& examine) {
+  Scanned all{{begin, begin, 0}, {}};
+  do {
+    const std::int64_t at = all.row_group.end;
+    const std::int64_t border = std::min(std::max(at, until), at + tuning::kText.examined);
+    memory.load(file, at, std::min(border + tuning::kText.end_of_row, file.size));
+    const Scanned part = Scan(file, at, border, one_column, &memory).result();
+    all.fault = part.fault;
+    if (part.fault) return all;
+    if (part.row_group.rows > 0) examine(part.row_group, memory);
+    all.row_group.end = part.row_group.end;
+    all.row_group.rows += part.row_group.rows;
+    all.is_utf8 = all.is_utf8 && part.is_utf8;
+  } while (all.row_group.end < until);
+  return all;
+}
+
+}  // namespace
+
+CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads,
+                  const ExamineRows& examine) {
   const std::int64_t first = begin / tuning::kText.row_group;
   const auto border = [&](std::size_t row_group) {
     return std::clamp((first + static_cast<std::int64_t>(row_group)) * tuning::kText.row_group, begin, until);
   };
   std::vector<Scanned> found(
       static_cast<std::size_t>(std::max<std::int64_t>((until - 1) / tuning::kText.row_group - first + 1, 1)));
+  Memories memories;
   run_each(found.size(), threads, [&](std::size_t i) {
     const std::int64_t start = i == 0 ? begin : next_line(file, border(i));
-    if (start >= 0) found[i] = Scan(file, start, border(i + 1), one_column).result();
+    if (start < 0) return;
+    if (!examine) {
+      found[i] = Scan(file, start, border(i + 1), one_column).result();
+      return;
+    }
+    auto memory = memories.take();
+    found[i] = examine_parts(file, start, border(i + 1), one_column, *memory, examine);
+    memories.give(std::move(memory));
   });
   CsvRows rows;
   std::int64_t at = begin;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (found[i].row_group.begin != at) found[i] = Scan(file, at, border(i + 1), one_column).result();
+    if (found[i].row_group.begin != at) {
+      rows.are_examined = false;
+      found[i] = Scan(file, at, border(i + 1), one_column).result();
+    }
     if (found[i].fault) {
       rows.fault = located(file, *found[i].fault, one_column);
       break;
@@ -383,6 +457,14 @@ void run_each(std::size_t count, int threads, const std::function<void(std::size
 }
 
 std::string_view CsvText::next() {
+  if (memory_ != nullptr) {
+    const std::int64_t begin = at_ - static_cast<std::int64_t>(bytes_ - taken_);
+    at_ += std::min(block_, end_ - at_);
+    const std::string_view text = memory_->text(begin, at_);
+    bytes_ = text.size() + (last() && !text.empty() && !ends_line(text.back()) ? 1U : 0U);
+    taken_ = 0;
+    return {text.data(), bytes_};
+  }
   bytes_ -= taken_;
   if (taken_ > 0) std::memmove(buffer_.data(), buffer_.data() + taken_, bytes_);
   taken_ = 0;

@@ -68,12 +68,36 @@ struct CsvRows {
   std::vector<CsvRowGroup> row_groups;  ///< at least one; if there is a fault, only those before it
   std::optional<CsvFault> fault;
   bool is_utf8 = true;
+  bool are_examined = true;  ///< false: some rows were not, or text was that does not begin where a row begins
 };
+
+/// Bytes after a text that code for groups of bytes may read.
+inline constexpr std::int64_t kReadPast = 64;
+
+/// A part of a CSV file in memory, which several passes examine.
+class CsvMemory {
+ public:
+  /// Reads the bytes [begin, end).
+  void load(const CsvFile& file, std::int64_t begin, std::int64_t end);
+
+  [[nodiscard]] bool holds(std::int64_t begin, std::int64_t end) const { return begin_ <= begin && end <= end_; }
+  /// Returns bytes that it holds, with kReadPast bytes after them. A newline follows a last line without one.
+  [[nodiscard]] std::string_view text(std::int64_t begin, std::int64_t end) const;
+
+ private:
+  std::int64_t begin_ = 0;
+  std::int64_t end_ = 0;
+  AlignedBuffer bytes_;
+};
+
+/// Examines consecutive rows of a row group, which are in memory.
+using ExamineRows = std::function<void(const CsvRowGroup&, const CsvMemory&)>;
 
 /// Finds the rows that start in [begin, until), where `begin` is the start of a row. Returns them in row groups of some
 /// megabytes. Where row groups begin depends only on the file. `threads` as in run_each(). Throws as CsvFile::read()
-/// does.
-CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads);
+/// does. It calls `examine` for all rows, a part of a row group at a time, on these threads.
+CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads,
+                  const ExamineRows& examine = {});
 
 /// Returns the line of the file in which a cell starts, counted from 1 as an editor does. The cell is in column
 /// `column` of row `row`, both counted from 0; row -1 is the header row. Reads the file up to there. Throws as
@@ -87,14 +111,14 @@ std::string other_length(const CsvFile& file, std::int64_t line, std::int64_t ce
 /// calls throw, it throws the exception of the call with the lowest number. Later calls may then be omitted.
 void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
 
-/// Bytes after a text that code for groups of bytes may read.
-inline constexpr std::int64_t kReadPast = 64;
-
 /// Bytes [begin, end) of a CSV file, front to back.
 class CsvText {
  public:
   CsvText(std::shared_ptr<const CsvFile> file, std::int64_t begin, std::int64_t end, std::int64_t block)
       : file_(std::move(file)), at_(begin), end_(end), block_(block) {}
+
+  /// Takes the bytes from memory, which holds them.
+  void use(const CsvMemory& memory) { memory_ = &memory; }
 
   /// Returns the bytes that take() left and the next block; empty at the end. The last line gets a newline if it has
   /// none. kReadPast bytes after the text may be read; their values are arbitrary. Throws as CsvFile::read() does.
@@ -109,6 +133,7 @@ class CsvText {
   std::int64_t at_;
   std::int64_t end_;
   std::int64_t block_;
+  const CsvMemory* memory_ = nullptr;
   AlignedBuffer buffer_;
   std::size_t bytes_ = 0;  // in the buffer
   std::size_t taken_ = 0;  // of those

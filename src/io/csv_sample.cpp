@@ -33,6 +33,16 @@ bool is_number_in_text(std::string_view cell) {
   return false;
 }
 
+// Whether a text has so few lines that all may be notes below a table.
+bool has_few_lines(std::string_view text) {
+  std::size_t end = 0;
+  for (std::size_t lines = 0; lines < kMostTitles && end != std::string_view::npos; ++lines) {
+    end = text.find('\n', end);
+    if (end != std::string_view::npos) ++end;
+  }
+  return end == std::string_view::npos || end == text.size();
+}
+
 }  // namespace
 
 std::int64_t count_lines(std::string_view text) {
@@ -51,7 +61,10 @@ CsvSample split_sample(std::string_view text, const CsvMarks& marks, std::int64_
   std::size_t at = 0;
   std::size_t cells = 0;
   std::int64_t empty_lines = 0;
-  while (at < text.size() && sample.records.size() < kMostRecords && cells < kMostCells) {
+  const auto has_room = [&] {
+    return cells < kMostCells && (sample.records.size() < kMostRecords || (whole && has_few_lines(text.substr(at))));
+  };
+  while (at < text.size() && has_room()) {
     if (ends_line(text[at])) {
       ++empty_lines;
       at += text.substr(at).starts_with("\r\n") ? 2U : 1U;

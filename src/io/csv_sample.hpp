@@ -22,6 +22,9 @@ struct CsvRecord {
   std::vector<CsvCell> cells;
 };
 
+/// Lines above a table, or below it.
+inline constexpr std::size_t kMostTitles = 30;
+
 struct CsvSample {
   std::vector<CsvRecord> records;  ///< without empty lines; only those before a fault
   bool quote_fault = false;        ///< text follows a closing quote, or the file ends within quotes
@@ -31,9 +34,10 @@ struct CsvSample {
 /// Returns the number of lines that end in a text.
 std::int64_t count_lines(std::string_view text);
 
-/// Splits text that begins in line `line` of a file into records. It returns about 1,000 records at most. `whole`: the
-/// text ends where the file ends. Otherwise a last record that does not end is omitted. `mends`: in a line whose quotes
-/// are out of order, such quotes are ordinary characters; otherwise the line is a fault.
+/// Splits text that begins in line `line` of a file into records. It returns about 1,000 records at most, and the last
+/// lines of the text if they may be notes. `whole`: the text ends where the file ends. Otherwise a last record that does
+/// not end is omitted. `mends`: in a line whose quotes are out of order, such quotes are ordinary characters; otherwise
+/// the line is a fault.
 CsvSample split_sample(std::string_view text, const CsvMarks& marks, std::int64_t line, bool whole, bool mends = false);
 
 /// The apparent kind of a cell. Names of columns rarely look like the values below them, unless both are text.

@@ -35,7 +35,7 @@ namespace {
 using Kind = CellLook::Kind;
 using Records = std::vector<CsvRecord>;
 
-constexpr std::size_t kMostTitles = 30;  // lines above a table, or below it
+constexpr int kLastLines = 500;  // among which the end of a long table is searched
 
 struct Delimiter {
   std::string_view text;
@@ -117,6 +117,17 @@ std::vector<std::string_view> split_at(std::string_view text, std::string_view d
     if (end == std::string_view::npos) return cells;
     text.remove_prefix(end + delimiter.size());
   }
+}
+
+// Returns the last lines of a text.
+std::string_view last_lines(std::string_view text, int lines) {
+  std::size_t begin = text.size();
+  for (int i = 0; i <= lines && begin > 0; ++i) {
+    const std::size_t end = text.rfind('\n', begin - 1);
+    if (end == std::string_view::npos) return text;
+    begin = end;
+  }
+  return begin == 0 ? text : text.substr(begin + 1);
 }
 
 std::string count_cells(const CsvRecord& record) {
@@ -440,10 +451,15 @@ class Sniffer {
     return are_shorter && are_words && (parted || is_header(records, c.first));
   }
 
+  // Whether a sample contains the last row of the text.
+  [[nodiscard]] bool reaches_end(const CsvSample& sample) const {
+    return whole_ && rest().find_first_not_of("\r\n", sample.end) == std::string_view::npos;
+  }
+
   // Leaves out the lines below the table: other numbers of cells, after an empty line or with a single filled cell.
   void find_last(Candidate& c) const {
     const Records& records = c.records();
-    if (c.width < 2 || !whole_) return;
+    if (c.width < 2 || !reaches_end(c.sample)) return;
     std::size_t last = c.last;
     while (last > c.first + 1 && records[last - 1].cells.size() != c.width) --last;
     if (last == c.last || c.last - last > kMostTitles || last < c.first + 2) return;
@@ -607,8 +623,8 @@ class Sniffer {
 
   [[noreturn]] void refuse_misfit(const Candidate& c) const {
     const Records& records = c.records();
-    const std::string with =
-        c.marks.delimiter == "," ? "" : fmt::format(", if {} separate columns", c.delimiter->called);
+    const bool is_assumed = c.marks.delimiter != "," && !c.delimiter->called.empty();
+    const std::string with = is_assumed ? fmt::format(", if {} separate columns", c.delimiter->called) : "";
     if (records.empty()) refuse_empty();
     const CsvRecord& first = records[c.first];
     const auto fits = [&](const CsvRecord& each) { return each.cells.size() == c.width; };
@@ -721,8 +737,9 @@ class Sniffer {
       dialect.lines_after = std::ssize(c.records()) - static_cast<std::int64_t>(c.last);
       return;
     }
-    if (whole_ || text_.tail.empty() || c.width < 2) return;
-    const CsvSample tail = split_sample(text_.tail, c.marks, 1, true);
+    if (reaches_end(c.sample) || c.width < 2) return;
+    const std::string_view lines = last_lines(text_.tail, kLastLines);
+    const CsvSample tail = split_sample(lines, c.marks, 1, true);
     const Records& records = tail.records;
     std::size_t last = records.size();
     while (last > 0 && records[last - 1].cells.size() != c.width) --last;
@@ -731,7 +748,7 @@ class Sniffer {
     if (last == records.size() || last < 2 || !others_fit || tail.quote_fault || records.size() - last > kMostTitles)
       return;
     if (records[last].empty_lines == records[last - 1].empty_lines) return;
-    dialect.end = text_.size - std::ssize(text_.tail) + static_cast<std::int64_t>(records[last].begin);
+    dialect.end = text_.size - std::ssize(lines) + static_cast<std::int64_t>(records[last].begin);
     dialect.lines_after = std::ssize(records) - static_cast<std::int64_t>(last);
   }
 

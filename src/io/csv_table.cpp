@@ -85,14 +85,15 @@ class CsvTable final : public ArrowTable {
     std::iota(wanted.begin(), wanted.end(), 0);
     if (choose) wanted.assign(1, choose(fields_));
     std::erase(wanted, -1);
-    const CsvRows rows = find_rows(*file, names.end, file->size, format_.has_one_column(), threads);
+    const std::vector<int> undecided = set_required_types(options, wanted);
+    auto [rows, found] = find_content(file, names.end, undecided, format_.columns, threads);
     if (rows.fault) refuse_rows(first_of(first_failure(names.end), rows));
     if (!rows.is_utf8 && options.encoding.empty() && file->dialect.encoding == Encoding::utf8 &&
         is_single_byte(*file)) {
       return false;
     }
-    row_groups_ = rows.row_groups;
-    set_types(options, wanted, static_cast<bool>(choose), threads);
+    row_groups_ = std::move(rows.row_groups);
+    set_types(undecided, found, static_cast<bool>(choose));
     starts_ = {0};
     read_to_count_ = true;
     for (const CsvRowGroup& row_group : row_groups_) add_row_group(row_group.rows);
@@ -194,19 +195,26 @@ class CsvTable final : public ArrowTable {
     }
   }
 
-  void set_types(const CsvOptions& options, const std::vector<int>& all_wanted, bool numbers, int threads) {
-    const CsvValues& values = format_.file->dialect.values;
-    forms_.assign(columns_.size(), CellForm{&values, true, year_month_day, {}});
+  // Sets the types that options require. Returns the columns of `wanted` whose cells must be examined.
+  std::vector<int> set_required_types(const CsvOptions& options, const std::vector<int>& wanted) {
+    forms_.assign(columns_.size(), CellForm{&format_.file->dialect.values, true, year_month_day, {}});
     require_columns(options);
-    std::vector<int> wanted;
-    for (const int column : all_wanted) {
+    std::vector<int> undecided;
+    for (const int column : wanted) {
       auto& field = columns_[static_cast<std::size_t>(column)];
       const auto type = required_type(options, column);
       if (type) field = field->WithType(type);
       // Whether the day or the month of dates is first depends on all cells.
-      if (!type || type->id() == arrow::Type::DATE32 || type->id() == arrow::Type::TIMESTAMP) wanted.push_back(column);
+      if (!type || type->id() == arrow::Type::DATE32 || type->id() == arrow::Type::TIMESTAMP)
+        undecided.push_back(column);
     }
-    const auto [shapes, has_fault] = find_shapes(format_.file, row_groups_, wanted, format_.columns, values, threads);
+    return undecided;
+  }
+
+  // Sets the types of `wanted` by their cells.
+  void set_types(const std::vector<int>& wanted, const FoundShapes& found, bool numbers) {
+    const auto& [shapes, has_fault] = found;
+    const CsvValues& values = format_.file->dialect.values;
     // If a row has a wrong number of cells, its cells belong to other columns. An error about their types would be
     // misleading.
     if (has_fault) refuse_rows(first_failure(row_groups_.front().begin));

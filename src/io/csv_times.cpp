@@ -129,21 +129,26 @@ bool take_month_name(Reader& text, unsigned day, Moment& moment) {
   return text.take(mark) && text.take_number(4, 4, year) && set_date(static_cast<int>(year), month, day, moment);
 }
 
+// Sets a date whose year is last. Dots are never between month and day in this order.
+bool set_year_last(int year, unsigned first, unsigned second, char mark, Moment& moment) {
+  moment.has_date = true;
+  moment.year = year;
+  moment.first = first;
+  moment.second = second;
+  moment.orders = 0;
+  if (exists(year, second, first)) moment.orders |= day_month_year;
+  if (mark != '.' && exists(year, first, second)) moment.orders |= month_day_year;
+  return moment.orders != 0;
+}
+
 // 31/01/2017, 1/31/2017, 31-01-2017, 31.1.2017.
 bool take_year_last(Reader& text, unsigned first, Moment& moment) {
   const char mark = text.next();
   unsigned second = 0;
   unsigned year = 0;
   if ((mark != '-' && mark != '/' && mark != '.') || !text.take(mark) || !text.take_number(1, 2, second)) return false;
-  if (!text.take(mark) || !text.take_number(4, 4, year)) return false;
-  moment.has_date = true;
-  moment.year = static_cast<int>(year);
-  moment.first = first;
-  moment.second = second;
-  moment.orders = 0;
-  if (exists(moment.year, second, first)) moment.orders |= day_month_year;
-  if (mark != '.' && exists(moment.year, first, second)) moment.orders |= month_day_year;
-  return moment.orders != 0;
+  return text.take(mark) && text.take_number(4, 4, year) &&
+         set_year_last(static_cast<int>(year), first, second, mark, moment);
 }
 
 // January 31, 2017.
@@ -227,11 +232,58 @@ bool take_time(Reader& text, Moment& moment) {
   return true;
 }
 
+// Numbers of two digits at fixed places of a text.
+class Pairs {
+ public:
+  explicit Pairs(std::string_view text) : text_(text) {}
+  unsigned at(std::size_t place) {
+    const auto tens = static_cast<unsigned>(text_[place] - '0');
+    const auto ones = static_cast<unsigned>(text_[place + 1] - '0');
+    are_digits_ = are_digits_ && tens < 10 && ones < 10;
+    return 10 * tens + ones;
+  }
+  [[nodiscard]] bool are_digits() const { return are_digits_; }
+
+ private:
+  std::string_view text_;
+  bool are_digits_ = true;
+};
+
+// Parses 31.12.2017 and 12/31/2017, which are 10 characters. Most dates have all of their digits.
+bool parse_ten(std::string_view text, Moment& moment) {
+  Pairs pairs(text);
+  const char mark = text[2];
+  const unsigned first = pairs.at(0);
+  const unsigned second = pairs.at(3);
+  const unsigned year = 100 * pairs.at(6) + pairs.at(8);
+  return pairs.are_digits() && text[5] == mark && (mark == '.' || mark == '/' || mark == '-') &&
+         set_year_last(static_cast<int>(year), first, second, mark, moment);
+}
+
+// Parses 2017-12-31 23:59:59, which is 19 characters.
+bool parse_nineteen(std::string_view text, Moment& moment) {
+  Pairs pairs(text);
+  const unsigned year = 100 * pairs.at(0) + pairs.at(2);
+  const unsigned month = pairs.at(5);
+  const unsigned day = pairs.at(8);
+  const unsigned hour = pairs.at(11);
+  const unsigned minute = pairs.at(14);
+  const unsigned second = pairs.at(17);
+  if (!pairs.are_digits() || text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') return false;
+  if ((text[10] != ' ' && text[10] != 'T') || hour > 23 || minute > 59 || second > 59) return false;
+  moment.has_time = true;
+  moment.nanoseconds = ((std::int64_t{hour} * 60 + minute) * 60 + second) * kSecond;
+  return set_date(static_cast<int>(year), month, day, moment);
+}
+
 }  // namespace
 
 bool parse_moment(std::string_view text, Moment& moment) {
   moment = {};
   if (text.size() < 4 || text.size() > 40) return false;
+  if (text.size() == 10 && parse_ten(text, moment)) return true;
+  if (text.size() == 19 && parse_nineteen(text, moment)) return true;
+  moment = {};
   Reader reader(text);
   if (text[1] == ':' || text[2] == ':') {
     return take_time(reader, moment) && reader.ended();

@@ -14,6 +14,8 @@
 #include <atomic>
 #include <bit>
 #include <limits>
+#include <mutex>
+#include <utility>
 
 #include "io/csv_block.hpp"
 #include "io/table.hpp"
@@ -51,8 +53,15 @@ bool add_plain(std::string_view text, char point, ColumnShape& shape) {
   const char* const first = text.data();
   const auto length = static_cast<unsigned>(text.size());
   if (length == 10 && first[4] == '-') {  // as in 2001-12-31; a number never has it there
-    if (!is_date(text)) return false;
-    shape.add_date();
+    const auto year = year_of_date(text);
+    if (year) shape.add_moment(CellKind::date, {.has_date = true, .orders = year_month_day, .year = *year});
+    return year.has_value();
+  }
+  const bool is_date = length == 10 && (first[2] == '.' || first[2] == '/') && first[5] == first[2];
+  if (is_date || (length == 19 && first[4] == '-' && first[13] == ':')) {
+    Moment moment;
+    if (!parse_moment(text, moment)) return false;
+    shape.add_moment(moment.has_time ? CellKind::timestamp : CellKind::date, moment);
     return true;
   }
   const unsigned sign = *first == '-' ? 1 : 0;
@@ -67,7 +76,8 @@ bool add_plain(std::string_view text, char point, ColumnShape& shape) {
     return true;
   }
   const unsigned decimals = length - sign - whole - 1;
-  if (!std::has_single_bit(others) || first[sign + whole] != point || decimals == 0) return false;
+  const bool is_one = (others & (others - 1)) == 0;
+  if (!is_one || first[sign + whole] != point || decimals == 0) return false;
   shape.add_decimal(counted, decimals);
   return true;
 }
@@ -87,10 +97,11 @@ void add_cells(const CsvColumn& cells, const CsvValues& values, ColumnShape& sha
 using FoundText = std::vector<std::atomic<bool>>;
 
 FoundShapes shapes_of(const std::shared_ptr<const CsvFile>& file, const CsvRowGroup& row_group,
-                      const std::vector<int>& columns, int all_columns, const CsvValues& values,
-                      FoundText& found_text) {
+                      const std::vector<int>& columns, int all_columns, FoundText& found_text,
+                      const CsvMemory* memory) {
   FoundShapes found{std::vector<ColumnShape>(columns.size())};
   CsvBlocks blocks(file, all_columns, row_group.begin, row_group.end, 0, tuning::kText.block);
+  if (memory != nullptr && memory->holds(row_group.begin, row_group.end)) blocks.use(*memory);
   for (;;) {
     std::vector<int> undecided;
     std::vector<ColumnShape*> shapes;
@@ -105,7 +116,7 @@ FoundShapes shapes_of(const std::shared_ptr<const CsvFile>& file, const CsvRowGr
     const auto has_block = blocks.next();
     found.has_fault = !has_block.ok();
     if (!has_block.ok() || !*has_block) return found;
-    for (std::size_t i = 0; i < shapes.size(); ++i) add_cells(blocks.column(i), values, *shapes[i]);
+    for (std::size_t i = 0; i < shapes.size(); ++i) add_cells(blocks.column(i), file->dialect.values, *shapes[i]);
   }
 }
 
@@ -137,14 +148,8 @@ void ColumnShape::add_marks(const Cell& cell) {
       return add_currency(cell.marks.currency);
     case CellKind::date:
     case CellKind::timestamp:
-      add_order(cell.moment.orders);
-      far_ = far_ || cell.moment.year < 1678 || cell.moment.year > 2261;
-      [[fallthrough]];
     case CellKind::time:
-      zoned_ = zoned_ || cell.moment.offset.has_value();
-      unzoned_ = unzoned_ || !cell.moment.offset.has_value();
-      digits_ = std::max(digits_, cell.moment.digits);
-      return;
+      return add_moment(cell.kind, cell.moment);
     default:
       return;
   }
@@ -157,7 +162,7 @@ void ColumnShape::add_currency(std::uint8_t currency) {
 
 bool ColumnShape::has_conflict() const {
   const bool no_order = orders_ == 0;
-  const bool is_mixed = has(CellKind::timestamp) && zoned_ && unzoned_;
+  const bool is_mixed = has(CellKind::timestamp) && zoned_ && (unzoned_ || has(CellKind::date));
   const bool others = has(CellKind::integer) || has(CellKind::decimal) || has(CellKind::real);
   // As float64, such an integer would have another value.
   const bool is_changed =
@@ -252,22 +257,31 @@ std::shared_ptr<arrow::DataType> arrow_type_of(CsvRequiredType type) {
   detail::no_such_value();
 }
 
-FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::vector<CsvRowGroup>& row_groups,
-                        const std::vector<int>& columns, int all_columns, const CsvValues& values, int threads) {
-  FoundShapes all{std::vector<ColumnShape>(columns.size())};
-  if (columns.empty()) return all;
+CsvContent find_content(const std::shared_ptr<const CsvFile>& file, std::int64_t begin, const std::vector<int>& columns,
+                        int all_columns, int threads) {
   FoundText found_text(columns.size());
-  std::vector<FoundShapes> found(row_groups.size());
-  run_each(found.size(), threads,
-           [&](std::size_t i) { found[i] = shapes_of(file, row_groups[i], columns, all_columns, values, found_text); });
-  for (const FoundShapes& row_group : found) {
-    for (std::size_t column = 0; column < columns.size(); ++column) all.shapes[column].add(row_group.shapes[column]);
-    all.has_fault = all.has_fault || row_group.has_fault;
+  std::mutex mutex;
+  CsvContent content{{}, {std::vector<ColumnShape>(columns.size())}};
+  FoundShapes& all = content.found;
+  const auto add = [&](const CsvRowGroup& row_group, const CsvMemory* memory) {
+    const FoundShapes found = shapes_of(file, row_group, columns, all_columns, found_text, memory);
+    const std::lock_guard lock(mutex);
+    for (std::size_t column = 0; column < columns.size(); ++column) all.shapes[column].add(found.shapes[column]);
+    all.has_fault = all.has_fault || found.has_fault;
+  };
+  ExamineRows examine;
+  if (!columns.empty()) examine = [&](const CsvRowGroup& part, const CsvMemory& memory) { add(part, &memory); };
+  content.rows = find_rows(*file, begin, file->size, all_columns == 1, threads, examine);
+  if (!content.rows.are_examined && !content.rows.fault && examine) {
+    // A row group began within quotes. Its cells may have been wrong, and so may a column that they made text.
+    all = {std::vector<ColumnShape>(columns.size())};
+    for (auto& is_text : found_text) is_text = false;
+    run_each(content.rows.row_groups.size(), threads, [&](std::size_t i) { add(content.rows.row_groups[i], nullptr); });
   }
   // Once all columns are text, row groups are not read to their ends. Whether a thread has then seen a fault depends on
   // timing. The reader finds the first fault later.
   all.has_fault = all.has_fault && !std::ranges::all_of(all.shapes, &ColumnShape::is_certain_text);
-  return all;
+  return content;
 }
 
 }  // namespace upsweep::io

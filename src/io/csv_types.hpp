@@ -28,9 +28,16 @@ class ColumnShape {
     add_number(CellKind::integer, digits, 0);
   }
   void add_decimal(std::size_t whole, std::size_t decimals) { add_number(CellKind::decimal, whole, decimals); }
-  void add_date() {
-    add_kind(CellKind::date);
-    add_order(year_month_day);
+  /// Adds a date, a time or a timestamp.
+  void add_moment(CellKind kind, const Moment& moment) {
+    add_kind(kind);
+    if (moment.has_date) {
+      add_order(moment.orders);
+      if (moment.year < 1678 || moment.year > 2261) far_ = true;
+    }
+    if (!moment.has_time) return;
+    (moment.offset ? zoned_ : unzoned_) = true;
+    digits_ = std::max(digits_, moment.digits);
   }
   /// Adds the cells of another shape.
   void add(const ColumnShape& other);
@@ -109,10 +116,17 @@ struct FoundShapes {
   bool has_fault = false;  ///< in a row, such as a wrong number of cells; not searched for once all columns are text
 };
 
-/// Determines the shapes of `columns` (numbers, ascending) of `all_columns`. It uses all rows of the file, because the
-/// last cell may decide the type. Reads the file on threads as run_each() does. It stops early if all of these columns
-/// are found to be text. Throws as CsvFile::read() does.
-FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::vector<CsvRowGroup>& row_groups,
-                        const std::vector<int>& columns, int all_columns, const CsvValues& values, int threads);
+/// The rows of a file, and the shapes of some of its columns.
+struct CsvContent {
+  CsvRows rows;
+  FoundShapes found;  ///< only if the rows have no fault
+};
+
+/// Finds the rows of a file from `begin` on as find_rows() does, and the shapes of `columns` (numbers, ascending) of
+/// `all_columns`. It uses all rows, because the last cell may decide the type. Each row group is read once, unless one
+/// of them begins within quotes. No more cells are examined once all of these columns are text. Throws as
+/// CsvFile::read() does.
+CsvContent find_content(const std::shared_ptr<const CsvFile>& file, std::int64_t begin, const std::vector<int>& columns,
+                        int all_columns, int threads);
 
 }  // namespace upsweep::io

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // io/regular_rows.cpp: the rows of a CSV file of any dialect, read as rows of RFC 4180 with equal numbers of cells.
 //
-// The reader of blocks is vectorized, and reads one dialect. Other dialects are rewritten to it, a row at a time. A
-// first pass stores where the rows at every 64 KiB begin, so that threads can read any place. Reading rewrites these
-// rows again.
+// The reader of blocks is vectorized, and reads one dialect. Other dialects are rewritten to it. Most rows need no
+// change, or only empty cells at their end. Such rows are found 64 bytes at a time, and copied. A first pass stores
+// where the rows at every 64 KiB begin, so that threads can read any place. Reading copies the bytes of the file where
+// all rows are unchanged, and rewrites the others again.
 #include "io/regular_rows.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
+#include "io/csv_quotes.hpp"
 #include "io/csv_rows.hpp"
 #include "io/csv_sample.hpp"
 #include "io/tuning.hpp"
@@ -21,9 +25,10 @@
 namespace upsweep::io {
 namespace {
 
-void append_cell(const CsvCell& cell, const CsvMarks& marks, std::string& out) {
+void append_cell(const CsvCell& cell, const CsvMarks& marks, char delimiter, std::string& out) {
   const std::string content = content_of(cell, marks);
-  if (!cell.quoted && content.find_first_of(",\"\r\n") == std::string::npos) {
+  const char special[] = {delimiter, '"', '\r', '\n'};
+  if (!cell.quoted && content.find_first_of(special, 0, std::size(special)) == std::string::npos) {
     out += content;
     return;
   }
@@ -33,6 +38,15 @@ void append_cell(const CsvCell& cell, const CsvMarks& marks, std::string& out) {
     out += c;
   }
   out += '"';
+}
+
+// Returns the characters that mean something else than in RFC 4180.
+std::string other_marks(const CsvMarks& marks) {
+  std::string others;
+  if (marks.quote != '"' || marks.escape != 0 || marks.rule != QuoteRule::doubled) others += '"';
+  if (marks.quote != 0 && marks.quote != '"') others += marks.quote;
+  if (marks.escape != 0 && marks.escape != '"') others += marks.escape;
+  return others;
 }
 
 }  // namespace
@@ -48,11 +62,9 @@ class RegularRows::Rewriter {
     std::string_view text = text_.substr(at_);
     if (text.size() < kMargin && !ends()) text = more();
     if (text.empty()) return false;
+    if (const std::size_t size = take_ordinary(text, out); size > 0) return pass(size);
+    is_same_ = false;
     for (;;) {
-      if (const std::size_t size = take_plain(text, out); size > 0) {
-        ++line_;
-        return pass(size);
-      }
       if (const auto size = take(text, out)) {
         line_ += count_lines(text.substr(0, *size));
         if (*size == text.size() && !ends_line(text.back())) ++line_;
@@ -66,6 +78,8 @@ class RegularRows::Rewriter {
   [[nodiscard]] std::int64_t line() const { return line_; }
   [[nodiscard]] std::size_t widest() const { return widest_; }
   [[nodiscard]] const IrregularRows& irregular() const { return irregular_; }
+  // Whether all rows since the last call were unchanged.
+  bool take_same() { return std::exchange(is_same_, true); }
 
  private:
   static constexpr std::size_t kMargin = std::size_t{1} << 12;  // most rows are shorter
@@ -87,9 +101,7 @@ class RegularRows::Rewriter {
     const std::int64_t bytes =
         std::min(std::max<std::int64_t>(tuning::kText.decoded, std::ssize(buffer_)), rows_.end_ - place);
     buffer_.resize(kept + static_cast<std::size_t>(bytes));
-    const std::int64_t got = rows_.view_ ? rows_.view_->read(file_, buffer_.data() + kept, bytes, place)
-                                         : read_fully_at(file_.get(), buffer_.data() + kept, bytes, place, rows_.path_);
-    if (got != bytes) throw_changed(rows_.path_);
+    rows_.read_bytes(file_, buffer_.data() + kept, bytes, place);
     text_ = buffer_;
     return text_;
   }
@@ -111,26 +123,64 @@ class RegularRows::Rewriter {
     return take_row(text, whole, line, out);
   }
 
-  // Takes a line without quotes and with the right number of cells, which most lines are. Returns its size, or 0 if the
-  // text does not begin with such a line.
-  std::size_t take_plain(std::string_view text, std::string& out) {
-    const auto has = [](std::string_view line, char c) { return std::memchr(line.data(), c, line.size()) != nullptr; };
-    const void* const feed = std::memchr(text.data(), '\n', text.size());
-    if (feed == nullptr || !is_plain_) return 0;
-    std::string_view line = text.substr(0, static_cast<std::size_t>(static_cast<const char*>(feed) - text.data()));
-    const std::size_t size = line.size() + 1;
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty() || line.front() == ' ' || line.front() == '\t' || has(line, '\r')) return 0;
-    if (has(line, '"') || has(line, form_.marks.quote) || has(line, form_.marks.escape)) return 0;
-    if (!form_.comment.empty() && line.starts_with(form_.comment)) return 0;
-    const char delimiter = form_.marks.delimiter.front();
-    if (static_cast<std::size_t>(std::count(line.begin(), line.end(), delimiter)) + 1 != form_.columns) return 0;
-    if (delimiter != ',' && has(line, ',')) return 0;
-    const std::size_t begin = out.size();
-    out += line;
-    if (delimiter != ',') std::replace(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), delimiter, ',');
-    out += '\n';
-    return size;
+  // Appends the rows at the front of the text that are written as in RFC 4180, up to the first one that is not. Only
+  // their last cells may be missing, with Ragged::fill. Returns the size of these rows.
+  std::size_t take_ordinary(std::string_view text, std::string& out) {
+    if (!may_be_ordinary_) return 0;
+    CsvGroups groups(rows_.delimiter());
+    std::size_t copied = 0;
+    std::size_t row = 0;  // its start
+    std::size_t cells = 1;
+    std::int64_t ends_in_copy = 0;  // rows that end in it
+    const auto copy_to = [&](std::size_t end) {
+      const std::string_view copy = text.substr(copied, end - copied);
+      out += copy;
+      line_ += copy.find('"') == std::string_view::npos ? ends_in_copy : count_lines(copy);
+      ends_in_copy = 0;
+      copied = end;
+    };
+    for (std::size_t at = 0; at + kCsvGroup <= text.size(); at += kCsvGroup) {
+      std::uint64_t others = 0;
+      for (const char c : others_) others |= places_of(&text[at], c);
+      CsvEnds ends;
+      const bool in_order = groups.accept(text.substr(at, kCsvGroup), ends);  // otherwise the ends before the fault
+      for (std::uint64_t left = ends.cells & ((others & -others) - 1); left != 0; left &= left - 1) {
+        const auto bit = static_cast<unsigned>(std::countr_zero(left));
+        const std::size_t end = at + bit;
+        if ((ends.returns >> bit & 1) != 0 && text.substr(end).starts_with("\r\n")) continue;
+        if ((ends.feeds >> bit & 1) == 0 && (ends.returns >> bit & 1) == 0) {
+          ++cells;
+          continue;
+        }
+        const bool is_short = cells < form_.columns && form_.ragged == Ragged::fill;
+        std::string_view line = text.substr(row, end - row);
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        const bool is_ordinary = text[end] == '\n' && (cells == form_.columns || is_short) && starts_row(line) &&
+                                 !(is_short && line.find(form_.marks.quote) != std::string_view::npos);
+        if (!is_ordinary) {
+          copy_to(row);
+          return row;
+        }
+        if (is_short) {
+          copy_to(row + line.size());
+          out.append(form_.columns - cells, rows_.delimiter());
+          count(irregular_.filled);
+          is_same_ = false;
+        }
+        ++ends_in_copy;
+        row = end + 1;
+        cells = 1;
+      }
+      if (!in_order || others != 0) break;
+    }
+    copy_to(row);
+    return row;
+  }
+
+  // Whether a line is a row: neither empty nor left out.
+  [[nodiscard]] bool starts_row(std::string_view line) const {
+    if (line.empty() || (form_.has_blank_rows && is_blank(line))) return false;
+    return form_.comment.empty() || !line.starts_with(form_.comment);
   }
 
   std::optional<std::size_t> take_row(std::string_view text, bool whole, std::size_t line, std::string& out) {
@@ -184,8 +234,8 @@ class RegularRows::Rewriter {
     }
     widest_ = std::max(widest_, cells_.size());
     for (std::size_t i = 0; i < std::max(cells_.size(), form_.columns); ++i) {
-      if (i > 0) out += ',';
-      if (i < cells_.size()) append_cell(cells_[i], marks, out);
+      if (i > 0) out += rows_.delimiter();
+      if (i < cells_.size()) append_cell(cells_[i], marks, rows_.delimiter(), out);
     }
     // A row of one empty cell would be an empty line.
     out += '\n';
@@ -227,8 +277,10 @@ class RegularRows::Rewriter {
   std::vector<CsvCell> cells_;
   std::vector<CsvCell> repaired_;
   std::size_t widest_ = 0;
-  // Whether one character separates cells, and ends no row.
-  bool is_plain_ = form_.marks.delimiter.size() == 1 && form_.marks.delimiter != " " && !form_.has_end_marks;
+  // Whether rows can be ordinary. Characters that then occur only in other rows: quotes of other rules than RFC 4180.
+  bool may_be_ordinary_ = form_.marks.delimiter == std::string(1, rows_.delimiter()) && !form_.has_end_marks;
+  std::string others_ = other_marks(form_.marks);
+  bool is_same_ = true;
   IrregularRows irregular_;
 };
 
@@ -239,6 +291,11 @@ RegularRows::RegularRows(const Descriptor& file, std::string path, std::shared_p
   while (!scan(file, {begin, 0, line}, end)) marks_.clear();
 }
 
+char RegularRows::delimiter() const {
+  const std::string& written = form_.marks.delimiter;
+  return written.size() == 1 && written != " " ? written.front() : ',';
+}
+
 bool RegularRows::scan(const Descriptor& file, const Mark& start, std::int64_t end) {
   std::string out;
   Rewriter rows(*this, file, start);
@@ -247,8 +304,11 @@ bool RegularRows::scan(const Descriptor& file, const Mark& start, std::int64_t e
   while (rows.next(out)) {
     written += std::ssize(out);
     out.clear();
-    if (rows.in() - marks_.back().in >= tuning::kText.decoded) marks_.push_back({rows.in(), written, rows.line()});
+    if (rows.in() - marks_.back().in < tuning::kText.decoded) continue;
+    marks_.back().is_same = rows.take_same();
+    marks_.push_back({rows.in(), written, rows.line()});
   }
+  marks_.back().is_same = rows.take_same();
   marks_.push_back({end, written, rows.line()});
   irregular_ = rows.irregular();
   const std::size_t before = std::exchange(form_.columns, std::max(form_.columns, rows.widest()));
@@ -257,22 +317,33 @@ bool RegularRows::scan(const Descriptor& file, const Mark& start, std::int64_t e
 
 std::int64_t RegularRows::read(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t offset) const {
   const auto after = [](std::int64_t place, const Mark& mark) { return place < mark.out; };
-  const Mark& mark = *(std::upper_bound(marks_.begin(), marks_.end(), offset, after) - 1);
-  Rewriter rows(*this, file, mark);
-  std::string out;
-  std::int64_t place = mark.out;  // of the text in `out`
-  std::int64_t done = 0;
-  for (bool more = true; done < bytes && more;) {
-    more = rows.next(out);
-    if (more && std::ssize(out) < tuning::kText.decoded) continue;
-    const std::int64_t skipped = std::clamp<std::int64_t>(offset + done - place, 0, std::ssize(out));
-    const std::int64_t copied = std::min(std::ssize(out) - skipped, bytes - done);
-    std::memcpy(to + done, out.data() + skipped, static_cast<std::size_t>(copied));
-    done += copied;
-    place += std::ssize(out);
-    out.clear();
+  auto mark = std::upper_bound(marks_.begin(), marks_.end(), offset, after) - 1;
+  const std::int64_t until = std::min(offset + bytes, size());
+  for (std::int64_t at = offset; at < until;) {
+    const std::int64_t in = mark->in + (at - mark->out);
+    const bool is_same = mark->is_same;
+    const auto from = mark++;
+    while (is_same && mark->is_same && mark->out < until) ++mark;
+    const std::int64_t end = std::min(mark->out, until);
+    if (is_same) {
+      read_bytes(file, to + (at - offset), end - at, in);
+    } else {
+      std::string out;
+      Rewriter rows(*this, file, *from);
+      while (std::ssize(out) < end - from->out && rows.next(out)) {
+      }
+      if (std::ssize(out) < end - from->out) throw_changed(path_);
+      std::memcpy(to + (at - offset), out.data() + (at - from->out), static_cast<std::size_t>(end - at));
+    }
+    at = end;
   }
-  return done;
+  return std::max<std::int64_t>(until - offset, 0);
+}
+
+void RegularRows::read_bytes(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t place) const {
+  const std::int64_t got =
+      view_ ? view_->read(file, to, bytes, place) : read_fully_at(file.get(), to, bytes, place, path_);
+  if (got != bytes) throw_changed(path_);
 }
 
 std::int64_t RegularRows::line_at(const Descriptor& file, std::int64_t place) const {

@@ -35,8 +35,8 @@ struct IrregularRows {
   std::array<std::int64_t, 3> lines = {};  ///< of the first of them, counted from 1; 0: there are fewer
 };
 
-/// The text has commas, double quotes that are doubled within quotes, and lines that end with \n. Any number of threads
-/// may read it. Memory: 24 bytes for each 64 KiB of the file, and a few row lengths while it is read.
+/// The text has one character between cells, double quotes that are doubled within quotes, and lines that end with \n or
+/// \r\n. Any number of threads may read it. Memory: 32 bytes for each 64 KiB of the file, and a few row lengths while it is read.
 class RegularRows final : public TextView {
  public:
   /// Scans the bytes [begin, end) of a file, or of a view of it. They begin in line `line`, counted from 1. Throws
@@ -48,6 +48,8 @@ class RegularRows final : public TextView {
   [[nodiscard]] std::int64_t size() const override { return marks_.back().out; }
   std::int64_t read(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t offset) const override;
 
+  /// Returns the character between cells: that of the file, or a comma where it has several characters or is a blank.
+  [[nodiscard]] char delimiter() const;
   /// Returns the line of the file, counted from 1, of the row that contains a place of the text.
   [[nodiscard]] std::int64_t line_at(const Descriptor& file, std::int64_t place) const;
   [[nodiscard]] const IrregularRows& irregular() const { return irregular_; }
@@ -60,11 +62,14 @@ class RegularRows final : public TextView {
     std::int64_t in;
     std::int64_t out;
     std::int64_t line;
+    bool is_same = false;  // whether the rows up to the next mark are those of the file
   };
   class Rewriter;
 
   // Sets the marks. Returns false, with more columns, if a row has more cells than there are columns.
   bool scan(const Descriptor& file, const Mark& start, std::int64_t end);
+
+  void read_bytes(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t place) const;
 
   std::string path_;
   std::shared_ptr<const TextView> view_;

@@ -13,6 +13,7 @@ struct TextTuning {
   std::int64_t row_group;    ///< bytes of a CSV file that one thread reads front to back
   std::int64_t block;        ///< bytes of a CSV file that are split into cells at a time
   std::int64_t first_block;  ///< bytes of rows that are checked before the types of columns are determined
+  std::int64_t examined;     ///< bytes of rows that are scanned and examined together
   std::int64_t end_of_row;   ///< bytes that are read at a time to find the end of a row
   std::int64_t numbers;      ///< bytes of a text of numbers that are read at a time
   std::int64_t chunk;        ///< elements of a column of numbers that are converted at a time
@@ -26,6 +27,8 @@ constexpr TextTuning kText{
     .block = std::int64_t{1} << 18,
     // Not measured: a quarter of a row group.
     .first_block = std::int64_t{1} << 20,
+    // Derived: they stay in the L2 cache of a core.
+    .examined = std::int64_t{1} << 19,
     // Not measured: a page.
     .end_of_row = std::int64_t{1} << 12,
     // Not measured.

@@ -85,11 +85,11 @@ std::byte* Bytes::append(std::size_t bytes) {
   if (size_ + bytes > capacity_) {
     std::size_t capacity = std::max({size_ + bytes, 2 * capacity_, expected_});
     // realloc() of much memory moves pages, and does not copy them.
-    std::byte* const old = memory_.release();
-    void* memory = std::realloc(old, capacity);
-    if (memory == nullptr) memory = std::realloc(old, capacity = size_ + bytes);
-    memory_.reset(static_cast<std::byte*>(memory == nullptr ? old : memory));
+    void* memory = std::realloc(memory_.get(), capacity);
+    if (memory == nullptr) memory = std::realloc(memory_.get(), capacity = size_ + bytes);
     if (memory == nullptr) throw std::bad_alloc();
+    static_cast<void>(memory_.release());  // realloc() has freed it
+    memory_.reset(static_cast<std::byte*>(memory));
     capacity_ = capacity;
     advise_huge_pages(memory, capacity);
   }

@@ -463,8 +463,27 @@ def test_timestamps(upsweep, cell, value):
     assert (whole + point + digits.rstrip("0") if point and not found.endswith("Z") else found) == value
 
 
-def test_timestamps_with_and_without_a_zone_are_text(upsweep):
-    assert read(upsweep, ["t"], "t\n2017-01-31T10:20:30Z\n2017-01-31T10:20:30\n")[0] == ["text"]
+@pytest.mark.parametrize("other", ["2017-01-31T10:20:30", "2017-01-31 10:20:30.5", "2017-01-31", "31.1.2017"])
+def test_timestamps_with_and_without_a_zone_are_text(upsweep, other):
+    assert read(upsweep, ["t"], f"t\n2017-01-31T10:20:30Z\n{other}\n")[0] == ["text"]
+
+
+@pytest.mark.parametrize("day", ["1677-12-31", "2262-01-01", "1500-01-01 10:00:00"])
+def test_days_that_nanoseconds_cannot_reach_leave_text(upsweep, day):
+    text = f"t\n2017-01-31 10:20:30.123456789\n{day}\n"
+    assert read(upsweep, ["t"], text)[0] == ["text"]
+    assert read(upsweep, ["t"], text.replace("456789", ""))[0] == ["timestamp"]
+
+
+@pytest.mark.parametrize("mark", ["/", "-", "."])
+@pytest.mark.parametrize("first, second", [(31, 12), (12, 31), (29, 2), (13, 13), (0, 5), (5, 0), (32, 1)])
+def test_dates_with_all_digits_and_without_zeros_are_read_alike(upsweep, mark, first, second):
+    """Dates of ten characters have a reader of their own."""
+    dates = [f"{first:02}{mark}{second:02}{mark}2024", f"{first}{mark}{second}{mark}2024"]
+    (full, full_rows), (short, short_rows) = (read(upsweep, ["t"], f"t;n\n{date};1\n") for date in dates)
+    assert full == short
+    if full == ["date"]:
+        assert full_rows == short_rows
 
 
 @pytest.mark.parametrize(

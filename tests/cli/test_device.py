@@ -459,10 +459,11 @@ def test_the_subset_sum_ladder(upsweep):
     for row in rows:
         assert (row["n"], row["target"], row["status"]) == (12, 3000, "verified"), row
         assert row["median_s"] > 0 and row["device"] != "cpu", row
-        # a rung that only decides about the target does not fill a bitmap, and is not captured into a graph
+        # A rung that only decides about the target does not fill a bitmap, and is not captured into a graph. Neither is
+        # a run of more than 0.1 ms, which is likely on a busy GPU.
         fills = row["rung"] != "cuda.two_list"
         assert (row["sums_per_s"] is not None) == fills, row
-        assert (row["graph_s"] is not None) == fills, row
+        assert (row["graph_s"] is not None) == (fills and row["median_s"] <= 1e-4), row
     for line in upsweep.text(*args).splitlines():
         assert len(line) <= 80, line
     one = upsweep.json(*args, "--rung", "cuda.agglomerated")["rows"]
@@ -482,8 +483,6 @@ QUERIES = [
 def test_queries(upsweep, dtype, n):
     upsweep.save("t.npy", np.random.default_rng(6).integers(0, 1000, n), dtype)
     for sql in QUERIES:
-        if dtype == "float64" and "GROUP BY" in sql:
-            continue
         on_gpu = upsweep.json("query", sql, "--device", "cuda")
         assert on_gpu["rows"] == upsweep.json("query", sql, "--device", "cpu")["rows"], sql
         assert on_gpu["rung"] == "cuda.generated" and on_gpu["rows_by_cpu"] == 0, on_gpu

@@ -87,9 +87,11 @@ NumberedKeys numbered_keys(const Keys&... keys) {
 /// Writes the key of each group.
 template <class Keys, class OutKeys>
 void put_keys(const Keys& keys, const NumberedKeys& numbered, OutKeys& out_keys) {
+  const auto first = std::ranges::begin(keys);
+  const auto first_out = std::ranges::begin(out_keys);
   for (std::size_t g = 0; g < numbered.firsts.size(); ++g) {
-    const auto& key = std::ranges::begin(keys)[static_cast<std::ptrdiff_t>(numbered.firsts[g])];
-    auto&& to = std::ranges::begin(out_keys)[static_cast<std::ptrdiff_t>(g)];
+    const auto& key = first[static_cast<std::ptrdiff_t>(numbered.firsts[g])];
+    auto&& to = first_out[static_cast<std::ptrdiff_t>(g)];
     if constexpr (std::is_floating_point_v<KeyOf<Keys>>) {
       to = key + KeyOf<Keys>{0};
     } else {

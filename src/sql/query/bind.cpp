@@ -402,7 +402,7 @@ std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::st
     refuse(location, "the date is outside the years 0 to 9999", Code::overflow);
   Builder& make = builder(level);
   const Int128 element = moved * unit + (date->exact - days * unit);
-  const Node result = is_date ? make.exact(element, date->type, location) : make.seconds(element, date->type, location);
+  Node result = is_date ? make.exact(element, date->type, location) : make.seconds(element, date->type, location);
   if (is_of_days) return result;
   const Node rest = make.seconds(interval->time.count, {ValueKind::duration, interval->time.scale}, location);
   return make.arithmetic(symbol == "-" ? Op::subtract : Op::add, result, rest, location);
