@@ -35,9 +35,9 @@ struct CsvSample {
 std::int64_t count_lines(std::string_view text);
 
 /// Splits text that begins in line `line` of a file into records. It returns about 1,000 records at most, and the last
-/// lines of the text if they may be notes. `whole`: the text ends where the file ends. Otherwise a last record that does
-/// not end is omitted. `mends`: in a line whose quotes are out of order, such quotes are ordinary characters; otherwise
-/// the line is a fault.
+/// lines of the text if they may be notes. `whole`: the text ends where the file ends. Otherwise a last record is
+/// omitted if it does not end. `mends`: in a line whose quotes are out of order, such quotes are ordinary characters;
+/// otherwise the line is a fault.
 CsvSample split_sample(std::string_view text, const CsvMarks& marks, std::int64_t line, bool whole, bool mends = false);
 
 /// The apparent kind of a cell. Names of columns rarely look like the values below them, unless both are text.

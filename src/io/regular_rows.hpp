@@ -35,8 +35,9 @@ struct IrregularRows {
   std::array<std::int64_t, 3> lines = {};  ///< of the first of them, counted from 1; 0: there are fewer
 };
 
-/// The text has one character between cells, double quotes that are doubled within quotes, and lines that end with \n or
-/// \r\n. Any number of threads may read it. Memory: 32 bytes for each 64 KiB of the file, and a few row lengths while it is read.
+/// The text has one character between cells, double quotes that are doubled within quotes, and lines that end with \n
+/// or \r\n. Any number of threads may read it. Memory: 32 bytes for each 64 KiB of the file, and a few row lengths
+/// while it is read.
 class RegularRows final : public TextView {
  public:
   /// Scans the bytes [begin, end) of a file, or of a view of it. They begin in line `line`, counted from 1. Throws
