@@ -328,6 +328,24 @@ class Sniffer {
     return is_comment(record) && (options_.comment || record.text.starts_with("# ") || several || record.row > 0);
   }
 
+  // Whether the sample contains all rows of the text.
+  [[nodiscard]] bool is_complete(const Candidate& c) const {
+    return whole_ && rest().find_first_not_of("\r\n", c.sample.end) == std::string_view::npos;
+  }
+
+  // Returns the last lines of a text that the sample does not contain as a whole.
+  [[nodiscard]] std::string_view last_lines() const {
+    constexpr int kLines = 200;  // the sample of a tail must contain all of its rows
+    const std::string_view tail = whole_ ? rest() : text_.tail;
+    std::size_t begin = tail.size();
+    for (int lines = 0; lines <= kLines; ++lines) {
+      const std::size_t end = begin == 0 ? std::string_view::npos : tail.rfind('\n', begin - 1);
+      if (end == std::string_view::npos) return tail;
+      begin = end;
+    }
+    return tail.substr(begin + 1);
+  }
+
   // Finds the rows that have the most frequent number of cells, without the lines above and below.
   void find_table(Candidate& c) const {
     const Records& records = c.records();
@@ -341,6 +359,7 @@ class Sniffer {
     c.width = std::max_element(cells.begin(), cells.end(), [](const auto& a, const auto& b) {
                 return a.second < b.second;
               })->first;
+    if (find_other_table(c)) return;
     const auto fits = [&](const CsvRecord& record) { return record.cells.size() == c.width; };
     c.first = static_cast<std::size_t>(std::find_if(records.begin(), records.end(),
                                                     [&](const CsvRecord& record) {
@@ -353,6 +372,13 @@ class Sniffer {
     if (c.first > 0 && !may_be_titles(c)) c.first = 0;
     pass_padded_titles(c);
     find_last(c);
+    find_misfit(c);
+  }
+
+  // Finds the first row of the table with another number of cells.
+  void find_misfit(Candidate& c) const {
+    const Records& records = c.records();
+    const auto fits = [&](const CsvRecord& record) { return record.cells.size() == c.width; };
     c.misfit = c.first;
     std::size_t dirty = 0;
     std::size_t filled = 0;
@@ -376,6 +402,26 @@ class Sniffer {
     }
     c.clean = filled == 0 ? 1 : 1 - static_cast<double>(dirty) / static_cast<double>(filled);
     if (c.has_end_marks && c.fits()) --c.width;
+  }
+
+  // Ends the table above another table, whose rows have another number of cells and begin with names. Without an option
+  // for rows of another length, the reader of rows refuses these names.
+  bool find_other_table(Candidate& c) const {
+    const Records& records = c.records();
+    if (options_.ragged == Ragged::refuse || !is_complete(c)) return false;
+    const auto end_of_run = [&](std::size_t from) {
+      const auto differs = [&](const CsvRecord& record) { return record.cells.size() != records[from].cells.size(); };
+      const auto begin = records.begin() + static_cast<std::ptrdiff_t>(from);
+      return static_cast<std::size_t>(std::find_if(begin, records.end(), differs) - records.begin());
+    };
+    const std::size_t other = end_of_run(0);
+    if (other < 2 || other == records.size() || end_of_run(other) < records.size()) return false;
+    const std::size_t width = records.front().cells.size();
+    if (width < 2 || records[other].cells.size() < 2 || !is_header(records, other)) return false;
+    c.width = width;
+    c.last = other;
+    find_misfit(c);
+    return true;
   }
 
   // A delimiter ends every row except the header row: the header row has one cell less, and the last cells are empty.
@@ -430,7 +476,7 @@ class Sniffer {
     const auto begin = records.begin();
     const auto end = begin + static_cast<std::ptrdiff_t>(c.first);
     if (std::all_of(begin, end, [&](const CsvRecord& record) { return is_comment(record); })) return true;
-    if (c.width < 2) return false;
+    if (c.width < 2 || is_header(Records(begin, end), 0)) return false;  // names and values are another table
     const bool are_shorter = std::all_of(
         begin, end, [&](const CsvRecord& record) { return record.cells.size() < c.width || count_filled(record) < 2; });
     const bool parted = records[c.first].empty_lines > records[c.first - 1].empty_lines;
@@ -443,7 +489,7 @@ class Sniffer {
   // Leaves out the lines below the table: other numbers of cells, after an empty line or with a single filled cell.
   void find_last(Candidate& c) const {
     const Records& records = c.records();
-    if (c.width < 2 || !whole_) return;
+    if (c.width < 2 || !is_complete(c)) return;
     std::size_t last = c.last;
     while (last > c.first + 1 && records[last - 1].cells.size() != c.width) --last;
     if (last == c.last || c.last - last > kMostTitles || last < c.first + 2) return;
@@ -721,8 +767,9 @@ class Sniffer {
       dialect.lines_after = std::ssize(c.records()) - static_cast<std::int64_t>(c.last);
       return;
     }
-    if (whole_ || text_.tail.empty() || c.width < 2) return;
-    const CsvSample tail = split_sample(text_.tail, c.marks, 1, true);
+    const std::string_view text = last_lines();
+    if (is_complete(c) || text.empty() || c.width < 2) return;
+    const CsvSample tail = split_sample(text, c.marks, 1, true);
     const Records& records = tail.records;
     std::size_t last = records.size();
     while (last > 0 && records[last - 1].cells.size() != c.width) --last;
@@ -731,7 +778,7 @@ class Sniffer {
     if (last == records.size() || last < 2 || !others_fit || tail.quote_fault || records.size() - last > kMostTitles)
       return;
     if (records[last].empty_lines == records[last - 1].empty_lines) return;
-    dialect.end = text_.size - std::ssize(text_.tail) + static_cast<std::int64_t>(records[last].begin);
+    dialect.end = text_.size - std::ssize(text) + static_cast<std::int64_t>(records[last].begin);
     dialect.lines_after = std::ssize(records) - static_cast<std::int64_t>(last);
   }
 

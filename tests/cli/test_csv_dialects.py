@@ -268,6 +268,43 @@ def test_options_of_csv_do_not_change_other_files(upsweep):
     assert upsweep.json("query", "SELECT SUM(a) FROM 't.parquet'", "--delimiter", ";")["rows"] == [[3]]
 
 
+@pytest.mark.parametrize("ragged", ["fill", "skip"])
+@pytest.mark.parametrize(
+    "other, rows",
+    [
+        ("x,y,z\n5,6,7\n8,9,10\n", [[1, 2], [3, 4]]),
+        ("x,y,z\n5,6,\n", [[1, 2], [3, 4]]),
+        ("x,y,z\np,q,r\n", None),  # these may be values
+        ("x,y,z\n5,6,7\n8,9\n", None),  # not all of its rows have three cells
+        ("5,6,7\n8,9,10\n", None),  # no names
+    ],
+)
+def test_the_table_ends_above_another_table(upsweep, ragged, other, rows):
+    upsweep.write("t.csv", "a,b\n1,2\n3,4\n" + other)
+    answer = upsweep.json("query", "SELECT a, b FROM 't.csv'", "--ragged", ragged)
+    if rows:
+        assert answer["rows"] == rows
+        lines = other.count("\n")
+        assert f"{lines} lines after the table left out" in str(answer["remarks"])
+    else:
+        assert "left out" not in str(answer["remarks"]) or ragged == "skip"
+        assert len(answer["rows"]) > 2 or ragged == "skip"
+    upsweep.fails("malformed", "query", "SELECT a, b FROM 't.csv'")
+
+
+@pytest.mark.parametrize("rows", [10, 997, 998, 999, 1000, 1500, 20_000, MANY])
+def test_lines_after_a_table_of_any_length(upsweep, rows):
+    """The sniffer reads 1,000 rows. Lines that are not the last ones end no table."""
+    table = "a,b\n" + "1,2\n" * rows
+    upsweep.write("t.csv", table + "\nSource: x\n")
+    answer = upsweep.json("query", "SELECT COUNT(*), SUM(b) FROM 't.csv'")
+    assert answer["rows"] == [[rows, 2 * rows]]
+    assert "1 line after the table left out" in str(answer["remarks"])
+    upsweep.write("t.csv", table + "\nSource: x\n" + "1,2\n" * 1000)
+    message = upsweep.fails("malformed", "query", "SELECT COUNT(*) FROM 't.csv'")["message"]
+    assert f"line {rows + 3} has 1 cell" in message, message
+
+
 # -------------------------------------------------------------------------------------------------------------- remarks
 
 
