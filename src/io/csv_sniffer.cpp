@@ -367,8 +367,10 @@ class Sniffer {
                                                     }) -
                                        records.begin());
     c.last = records.size();
-    find_end_marks(c);
-    find_row_names(c);
+    if (!options_.header || !options_.header->empty()) {
+      find_end_marks(c);
+      find_row_names(c);
+    }
     if (c.first > 0 && !may_be_titles(c)) c.first = 0;
     pass_padded_titles(c);
     find_last(c);

@@ -8,6 +8,7 @@ from test_terminal import shown
 
 pytestmark = pytest.mark.usefixtures("arrow")
 
+FILL_ROWS = ["--header", "no", "--ragged", "fill"]
 MANY = 400_000  # rows of a few bytes: more than 1 MiB, and more than the sniffer reads
 
 
@@ -135,6 +136,27 @@ def ordered(rows):
         ('a,b\n1,2\n3,"x\n4,5\n', ["--ragged", "skip"], ["a", "b"], [[1, 2], [4, 5]]),
         ('a,b\n1,2\n3,"x"y\n4,5\n', ["--ragged", "fill"], ["a", "b"], [[1, "2"], [3, '"x"y'], [4, "5"]]),
         ('a,b\n1,2\n3,"x"y\n4,5\n', ["--ragged", "skip"], ["a", "b"], [[1, 2], [4, 5]]),
+        # A delimiter is missing before a quoted cell.
+        (
+            'a,b,c\n1,"x, y",2\n3"p, q, r",4\n',
+            ["--ragged", "fill"],
+            ["a", "b", "c"],
+            [[1, "x, y", 2], [3, "p, q, r", 4]],
+        ),
+        (
+            'a,b,c\n1,"x, y",2\n3"p, q, r" s,4\n',
+            ["--ragged", "fill"],
+            ["a", "b", "c", "column3"],
+            [["1", "x, y", "2", None], ['3"p', " q", ' r" s', 4]],
+        ),
+        # Without a header row, the first row may be short.
+        ("1,2\n3,4,\n5,6,\n", FILL_ROWS, ["column0", "column1", "column2"], [[1, 2, None], [3, 4, None], [5, 6, None]]),
+        (
+            '"p","q"\n"x",1,2\n"y",3,4\n',
+            FILL_ROWS,
+            ["column0", "column1", "column2"],
+            [["p", "q", None], ["x", "1", 2], ["y", "3", 4]],
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) and value and str(value[0]).startswith("--") else None,
 )
