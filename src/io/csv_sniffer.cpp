@@ -248,14 +248,17 @@ class Sniffer {
     }
     if (!options_.escape && are_escaped(marks.quote)) marks.escape = '\\';
     std::vector<CsvMarks> all{marks};
-    if (!options_.escape && marks.escape == 0 &&
-        text_.head.find(std::string{'\\', marks.quote}) != std::string_view::npos) {
+    const bool has_escapes = text_.head.find(std::string{'\\', marks.quote}) != std::string_view::npos ||
+                             (!options_.quote && text_.head.find("\\'") != std::string_view::npos);
+    if (!options_.escape && marks.escape == 0 && has_escapes) {
       all.push_back(marks);
       all.back().escape = '\\';
     }
     if (!options_.quote && text_.head.find('\'') != std::string_view::npos) {
-      all.push_back(marks);
-      all.back().quote = '\'';
+      for (std::size_t i = 0, usual = all.size(); i < usual; ++i) {
+        all.push_back(all[i]);
+        all.back().quote = '\'';
+      }
     }
     for (std::size_t i = 0, usual = all.size(); i < usual; ++i) {
       if (all[i].escape != 0 || are_doubled(all[i].quote)) continue;
@@ -547,11 +550,43 @@ class Sniffer {
     const bool are_names_quoted =
         std::all_of(names.begin(), names.end(), [](const CsvCell& cell) { return cell.quoted; });
     bool any = false;
-    for (std::size_t i = c.first; i < c.last; ++i) {
-      for (const CsvCell& cell : c.records()[i].cells) {
+    for (std::size_t column = 0; column < c.width; ++column) {
+      std::size_t quoted = 0;
+      bool has_needless = false;
+      bool has_others = false;
+      for (std::size_t i = c.first; i < c.last; ++i) {
+        if (column >= c.records()[i].cells.size()) continue;
+        const CsvCell& cell = c.records()[i].cells[column];
         if (!cell.quoted && cell.text.starts_with('"')) return false;
         if (cell.quoted && !are_names_quoted && cell.text.find_first_of("\r\n") != std::string_view::npos) return false;
-        any = any || (cell.quoted && !cell.text.empty());
+        has_others = has_others || (!cell.quoted && i > c.first && look_of(cell.text).kind == Kind::text);
+        if (!cell.quoted || cell.text.empty()) continue;
+        ++quoted;
+        const bool is_needed = cell.text.find(c.marks.delimiter) != std::string_view::npos ||
+                               cell.text.find_first_of("'\r\n") != std::string_view::npos;
+        has_needless = has_needless || !is_needed;
+      }
+      // A writer that quotes words without need quotes all words of a column. 'so' among other words is text.
+      if (has_needless && (has_others || (quoted < 2 && !are_names_quoted))) return false;
+      any = any || quoted > 0;
+    }
+    return any;
+  }
+
+  // Whether a character occurs in cells without quotes, and each of them follows a backslash, as do the quotes within
+  // cells. No backslash may precede another character, because it would be a part of the cell.
+  static bool has_escaped(const Candidate& c, char quote) {
+    bool any = false;
+    for (std::size_t i = c.first; i < c.last; ++i) {
+      for (const CsvCell& cell : c.records()[i].cells) {
+        const std::string_view text = cell.text;
+        for (std::size_t at = 0; at < text.size(); ++at) {
+          if (text[at] == quote || text[at] == c.marks.quote) return false;
+          if (text[at] != '\\') continue;
+          ++at;
+          if (at == text.size() || (text[at] != quote && text[at] != c.marks.quote && text[at] != '\\')) return false;
+          any = any || (!cell.quoted && text[at] == quote);
+        }
       }
     }
     return any;
@@ -586,18 +621,21 @@ class Sniffer {
     refuse_misfit(likely);
   }
 
-  // Whether a more usual way to quote fits as well, or apostrophes quote cells.
+  // Whether a more usual way to quote fits as well. Apostrophes that quote cells are preferred to the usual quotes, and
+  // so are backslashes before all quotes.
   static bool is_worse_quoting(const std::vector<Candidate>& candidates, const Candidate& c) {
-    const auto quotes_more = [&](const Candidate& other) {
-      return other.delimiter == c.delimiter && other.marks.quote == '\'' && other.fits() && other.width == c.width &&
-             quotes_cells(other);
+    const auto is_preferred = [](const Candidate& a, const Candidate& b) {
+      if (a.delimiter != b.delimiter || !a.fits() || !b.fits() || a.width != b.width) return false;
+      if (a.marks.quote != b.marks.quote) return a.marks.quote == '\'' && quotes_cells(a);
+      return a.marks.escape != 0 && b.marks.escape == 0 && a.marks.rule == QuoteRule::doubled &&
+             (has_escaped(b, b.marks.quote) || has_escaped(b, '\''));
     };
-    if (c.marks.quote != '\'' && std::any_of(candidates.begin(), candidates.end(), quotes_more)) return true;
+    const auto preferred = [&](const Candidate& other) { return is_preferred(other, c); };
+    if (std::any_of(candidates.begin(), candidates.end(), preferred)) return true;
     for (const Candidate& other : candidates) {
       if (&other == &c) return false;  // the others are less usual
       if (other.delimiter != c.delimiter || !other.fits() || other.width != c.width) continue;
-      if (c.marks.quote == '\'' && other.marks.quote != '\'' && quotes_cells(c)) continue;
-      return true;
+      if (!is_preferred(c, other)) return true;
     }
     return false;
   }
@@ -898,6 +936,8 @@ class Sniffer {
   // row numbers.
   [[nodiscard]] bool may_be_names(const std::vector<std::size_t>& columns) const {
     if (width() == 1 || records().size() == 1) return false;
+    const auto is_number = [&](std::size_t column) { return look_of(first().cells[column].text).kind == Kind::number; };
+    if (!std::all_of(columns.begin(), columns.end(), is_number)) return false;
     const auto begins_empty = [](const CsvRecord& record) { return is_blank(record.cells.front().text); };
     if (begins_empty(first())) return std::none_of(records().begin() + 1, records().end(), begins_empty);
     const auto are_years = [&](const CsvRecord& record) {
