@@ -877,7 +877,7 @@ class Sniffer {
     std::vector<std::int64_t> rows{1};
     constexpr std::size_t kMostHeaders = 3;  // besides the first
     std::size_t found = 0;
-    for (std::size_t more = 1; width() > 1 && more <= kMostHeaders && more + 1 < records().size(); ++more) {
+    for (std::size_t more = 1; width() > 1 && more <= kMostHeaders && more + 2 < records().size(); ++more) {
       if (are_headers(more)) found = more;
     }
     for (std::size_t more = 1; more <= found; ++more) rows.push_back(static_cast<std::int64_t>(more) + 1);

@@ -525,6 +525,7 @@ def test_the_first_bad_row_is_named_by_its_line(upsweep, row, words):
         ("sep=,\na,b\n1,2\n", "sum(b)", 2),
         ('"Sep=,"\r\n\r\na,b\r\n1,2\r\n', "sum(b)", 2),
         ("x,y\nunknown,unknown\n1,2\n3,4\n", "count(*)", 3),
+        ("x,y\na,b\n1/2,c\n", "count(*)", 2),
         ("name,length\nfoo,unknown\nrod,1\nbar,2\n", "count(*)", 3),
         ('a,b\n5" disk,3" disk\n', "count(*)", 1),
         ('a,b\n5",3"\n', "max(b)", '3"'),
