@@ -69,7 +69,7 @@ inline constexpr std::int64_t kHeadBytes = std::int64_t{1} << 20;
 struct CsvSniffed {
   std::string path;
   std::string_view head;  ///< the first kHeadBytes, or all
-  std::string_view tail;  ///< the last bytes, from the start of a line on
+  std::string_view tail;  ///< of a longer text: the last bytes, from the start of a line on
   std::int64_t size = 0;  ///< of the text
 };
 

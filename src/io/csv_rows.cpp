@@ -243,9 +243,8 @@ void set_encoding(CsvFile& file, const CsvOptions& options) {
 
 // Returns the last bytes of the text from the start of a line on.
 std::string tail_of(const CsvFile& file) {
-  const std::int64_t begin = std::max<std::int64_t>(file.size - tuning::kText.decoded, 0);
-  std::string tail = read_text(file, begin, file.size);
-  if (begin == 0) return tail;
+  if (file.size <= kHeadBytes) return {};
+  std::string tail = read_text(file, file.size - tuning::kText.decoded, file.size);
   const std::size_t end = tail.find('\n');
   tail.erase(0, end == std::string::npos ? tail.size() : end + 1);
   return tail;

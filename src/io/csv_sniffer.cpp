@@ -119,17 +119,6 @@ std::vector<std::string_view> split_at(std::string_view text, std::string_view d
   }
 }
 
-// Returns the last lines of a text.
-std::string_view last_lines(std::string_view text, int lines) {
-  std::size_t begin = text.size();
-  for (int i = 0; i <= lines && begin > 0; ++i) {
-    const std::size_t end = text.rfind('\n', begin - 1);
-    if (end == std::string_view::npos) return text;
-    begin = end;
-  }
-  return begin == 0 ? text : text.substr(begin + 1);
-}
-
 std::string count_cells(const CsvRecord& record) {
   const std::size_t count = record.cells.size();
   return fmt::format("{} cell{}", count, count == 1 ? "" : "s");
@@ -259,14 +248,17 @@ class Sniffer {
     }
     if (!options_.escape && are_escaped(marks.quote)) marks.escape = '\\';
     std::vector<CsvMarks> all{marks};
-    if (!options_.escape && marks.escape == 0 &&
-        text_.head.find(std::string{'\\', marks.quote}) != std::string_view::npos) {
+    const bool has_escapes = text_.head.find(std::string{'\\', marks.quote}) != std::string_view::npos ||
+                             (!options_.quote && text_.head.find("\\'") != std::string_view::npos);
+    if (!options_.escape && marks.escape == 0 && has_escapes) {
       all.push_back(marks);
       all.back().escape = '\\';
     }
     if (!options_.quote && text_.head.find('\'') != std::string_view::npos) {
-      all.push_back(marks);
-      all.back().quote = '\'';
+      for (std::size_t i = 0, usual = all.size(); i < usual; ++i) {
+        all.push_back(all[i]);
+        all.back().quote = '\'';
+      }
     }
     for (std::size_t i = 0, usual = all.size(); i < usual; ++i) {
       if (all[i].escape != 0 || are_doubled(all[i].quote)) continue;
@@ -339,6 +331,24 @@ class Sniffer {
     return is_comment(record) && (options_.comment || record.text.starts_with("# ") || several || record.row > 0);
   }
 
+  // Whether the sample contains all rows of the text.
+  [[nodiscard]] bool is_complete(const Candidate& c) const {
+    return whole_ && rest().find_first_not_of("\r\n", c.sample.end) == std::string_view::npos;
+  }
+
+  // Returns the last lines of a text that the sample does not contain as a whole.
+  [[nodiscard]] std::string_view last_lines() const {
+    constexpr int kLines = 200;  // the sample of a tail must contain all of its rows
+    const std::string_view tail = whole_ ? rest() : text_.tail;
+    std::size_t begin = tail.size();
+    for (int lines = 0; lines <= kLines; ++lines) {
+      const std::size_t end = begin == 0 ? std::string_view::npos : tail.rfind('\n', begin - 1);
+      if (end == std::string_view::npos) return tail;
+      begin = end;
+    }
+    return tail.substr(begin + 1);
+  }
+
   // Finds the rows that have the most frequent number of cells, without the lines above and below.
   void find_table(Candidate& c) const {
     const Records& records = c.records();
@@ -352,6 +362,7 @@ class Sniffer {
     c.width = std::max_element(cells.begin(), cells.end(), [](const auto& a, const auto& b) {
                 return a.second < b.second;
               })->first;
+    if (find_other_table(c)) return;
     const auto fits = [&](const CsvRecord& record) { return record.cells.size() == c.width; };
     c.first = static_cast<std::size_t>(std::find_if(records.begin(), records.end(),
                                                     [&](const CsvRecord& record) {
@@ -359,11 +370,20 @@ class Sniffer {
                                                     }) -
                                        records.begin());
     c.last = records.size();
-    find_end_marks(c);
-    find_row_names(c);
+    if (!options_.header || !options_.header->empty()) {
+      find_end_marks(c);
+      find_row_names(c);
+    }
     if (c.first > 0 && !may_be_titles(c)) c.first = 0;
     pass_padded_titles(c);
     find_last(c);
+    find_misfit(c);
+  }
+
+  // Finds the first row of the table with another number of cells.
+  void find_misfit(Candidate& c) const {
+    const Records& records = c.records();
+    const auto fits = [&](const CsvRecord& record) { return record.cells.size() == c.width; };
     c.misfit = c.first;
     std::size_t dirty = 0;
     std::size_t filled = 0;
@@ -387,6 +407,26 @@ class Sniffer {
     }
     c.clean = filled == 0 ? 1 : 1 - static_cast<double>(dirty) / static_cast<double>(filled);
     if (c.has_end_marks && c.fits()) --c.width;
+  }
+
+  // Ends the table above another table, whose rows have another number of cells and begin with names. Without an option
+  // for rows of another length, the reader of rows refuses these names.
+  bool find_other_table(Candidate& c) const {
+    const Records& records = c.records();
+    if (options_.ragged == Ragged::refuse || !is_complete(c)) return false;
+    const auto end_of_run = [&](std::size_t from) {
+      const auto differs = [&](const CsvRecord& record) { return record.cells.size() != records[from].cells.size(); };
+      const auto begin = records.begin() + static_cast<std::ptrdiff_t>(from);
+      return static_cast<std::size_t>(std::find_if(begin, records.end(), differs) - records.begin());
+    };
+    const std::size_t other = end_of_run(0);
+    if (other < 2 || other == records.size() || end_of_run(other) < records.size()) return false;
+    const std::size_t width = records.front().cells.size();
+    if (width < 2 || records[other].cells.size() < 2 || !is_header(records, other)) return false;
+    c.width = width;
+    c.last = other;
+    find_misfit(c);
+    return true;
   }
 
   // A delimiter ends every row except the header row: the header row has one cell less, and the last cells are empty.
@@ -441,7 +481,7 @@ class Sniffer {
     const auto begin = records.begin();
     const auto end = begin + static_cast<std::ptrdiff_t>(c.first);
     if (std::all_of(begin, end, [&](const CsvRecord& record) { return is_comment(record); })) return true;
-    if (c.width < 2) return false;
+    if (c.width < 2 || is_header(Records(begin, end), 0)) return false;  // names and values are another table
     const bool are_shorter = std::all_of(
         begin, end, [&](const CsvRecord& record) { return record.cells.size() < c.width || count_filled(record) < 2; });
     const bool parted = records[c.first].empty_lines > records[c.first - 1].empty_lines;
@@ -451,15 +491,10 @@ class Sniffer {
     return are_shorter && are_words && (parted || is_header(records, c.first));
   }
 
-  // Whether a sample contains the last row of the text.
-  [[nodiscard]] bool reaches_end(const CsvSample& sample) const {
-    return whole_ && rest().find_first_not_of("\r\n", sample.end) == std::string_view::npos;
-  }
-
   // Leaves out the lines below the table: other numbers of cells, after an empty line or with a single filled cell.
   void find_last(Candidate& c) const {
     const Records& records = c.records();
-    if (c.width < 2 || !reaches_end(c.sample)) return;
+    if (c.width < 2 || !is_complete(c)) return;
     std::size_t last = c.last;
     while (last > c.first + 1 && records[last - 1].cells.size() != c.width) --last;
     if (last == c.last || c.last - last > kMostTitles || last < c.first + 2) return;
@@ -515,11 +550,43 @@ class Sniffer {
     const bool are_names_quoted =
         std::all_of(names.begin(), names.end(), [](const CsvCell& cell) { return cell.quoted; });
     bool any = false;
-    for (std::size_t i = c.first; i < c.last; ++i) {
-      for (const CsvCell& cell : c.records()[i].cells) {
+    for (std::size_t column = 0; column < c.width; ++column) {
+      std::size_t quoted = 0;
+      bool has_needless = false;
+      bool has_others = false;
+      for (std::size_t i = c.first; i < c.last; ++i) {
+        if (column >= c.records()[i].cells.size()) continue;
+        const CsvCell& cell = c.records()[i].cells[column];
         if (!cell.quoted && cell.text.starts_with('"')) return false;
         if (cell.quoted && !are_names_quoted && cell.text.find_first_of("\r\n") != std::string_view::npos) return false;
-        any = any || (cell.quoted && !cell.text.empty());
+        has_others = has_others || (!cell.quoted && i > c.first && look_of(cell.text).kind == Kind::text);
+        if (!cell.quoted || cell.text.empty()) continue;
+        ++quoted;
+        const bool is_needed = cell.text.find(c.marks.delimiter) != std::string_view::npos ||
+                               cell.text.find_first_of("'\r\n") != std::string_view::npos;
+        has_needless = has_needless || !is_needed;
+      }
+      // A writer that quotes words without need quotes all words of a column. 'so' among other words is text.
+      if (has_needless && (has_others || (quoted < 2 && !are_names_quoted))) return false;
+      any = any || quoted > 0;
+    }
+    return any;
+  }
+
+  // Whether a character occurs in cells without quotes, and each of them follows a backslash, as do the quotes within
+  // cells. No backslash may precede another character, because it would be a part of the cell.
+  static bool has_escaped(const Candidate& c, char quote) {
+    bool any = false;
+    for (std::size_t i = c.first; i < c.last; ++i) {
+      for (const CsvCell& cell : c.records()[i].cells) {
+        const std::string_view text = cell.text;
+        for (std::size_t at = 0; at < text.size(); ++at) {
+          if (text[at] == quote || text[at] == c.marks.quote) return false;
+          if (text[at] != '\\') continue;
+          ++at;
+          if (at == text.size() || (text[at] != quote && text[at] != c.marks.quote && text[at] != '\\')) return false;
+          any = any || (!cell.quoted && text[at] == quote);
+        }
       }
     }
     return any;
@@ -554,18 +621,21 @@ class Sniffer {
     refuse_misfit(likely);
   }
 
-  // Whether a more usual way to quote fits as well, or apostrophes quote cells.
+  // Whether a more usual way to quote fits as well. Apostrophes that quote cells are preferred to the usual quotes, and
+  // so are backslashes before all quotes.
   static bool is_worse_quoting(const std::vector<Candidate>& candidates, const Candidate& c) {
-    const auto quotes_more = [&](const Candidate& other) {
-      return other.delimiter == c.delimiter && other.marks.quote == '\'' && other.fits() && other.width == c.width &&
-             quotes_cells(other);
+    const auto is_preferred = [](const Candidate& a, const Candidate& b) {
+      if (a.delimiter != b.delimiter || !a.fits() || !b.fits() || a.width != b.width) return false;
+      if (a.marks.quote != b.marks.quote) return a.marks.quote == '\'' && quotes_cells(a);
+      return a.marks.escape != 0 && b.marks.escape == 0 && a.marks.rule == QuoteRule::doubled &&
+             (has_escaped(b, b.marks.quote) || has_escaped(b, '\''));
     };
-    if (c.marks.quote != '\'' && std::any_of(candidates.begin(), candidates.end(), quotes_more)) return true;
+    const auto preferred = [&](const Candidate& other) { return is_preferred(other, c); };
+    if (std::any_of(candidates.begin(), candidates.end(), preferred)) return true;
     for (const Candidate& other : candidates) {
       if (&other == &c) return false;  // the others are less usual
       if (other.delimiter != c.delimiter || !other.fits() || other.width != c.width) continue;
-      if (c.marks.quote == '\'' && other.marks.quote != '\'' && quotes_cells(c)) continue;
-      return true;
+      if (!is_preferred(c, other)) return true;
     }
     return false;
   }
@@ -737,9 +807,9 @@ class Sniffer {
       dialect.lines_after = std::ssize(c.records()) - static_cast<std::int64_t>(c.last);
       return;
     }
-    if (reaches_end(c.sample) || c.width < 2) return;
-    const std::string_view lines = last_lines(text_.tail, kLastLines);
-    const CsvSample tail = split_sample(lines, c.marks, 1, true);
+    const std::string_view text = last_lines();
+    if (is_complete(c) || text.empty() || c.width < 2) return;
+    const CsvSample tail = split_sample(text, c.marks, 1, true);
     const Records& records = tail.records;
     std::size_t last = records.size();
     while (last > 0 && records[last - 1].cells.size() != c.width) --last;
@@ -748,7 +818,7 @@ class Sniffer {
     if (last == records.size() || last < 2 || !others_fit || tail.quote_fault || records.size() - last > kMostTitles)
       return;
     if (records[last].empty_lines == records[last - 1].empty_lines) return;
-    dialect.end = text_.size - std::ssize(lines) + static_cast<std::int64_t>(records[last].begin);
+    dialect.end = text_.size - std::ssize(text) + static_cast<std::int64_t>(records[last].begin);
     dialect.lines_after = std::ssize(records) - static_cast<std::int64_t>(last);
   }
 
@@ -807,7 +877,7 @@ class Sniffer {
     std::vector<std::int64_t> rows{1};
     constexpr std::size_t kMostHeaders = 3;  // besides the first
     std::size_t found = 0;
-    for (std::size_t more = 1; width() > 1 && more <= kMostHeaders && more + 1 < records().size(); ++more) {
+    for (std::size_t more = 1; width() > 1 && more <= kMostHeaders && more + 2 < records().size(); ++more) {
       if (are_headers(more)) found = more;
     }
     for (std::size_t more = 1; more <= found; ++more) rows.push_back(static_cast<std::int64_t>(more) + 1);
@@ -866,6 +936,8 @@ class Sniffer {
   // row numbers.
   [[nodiscard]] bool may_be_names(const std::vector<std::size_t>& columns) const {
     if (width() == 1 || records().size() == 1) return false;
+    const auto is_number = [&](std::size_t column) { return look_of(first().cells[column].text).kind == Kind::number; };
+    if (!std::all_of(columns.begin(), columns.end(), is_number)) return false;
     const auto begins_empty = [](const CsvRecord& record) { return is_blank(record.cells.front().text); };
     if (begins_empty(first())) return std::none_of(records().begin() + 1, records().end(), begins_empty);
     const auto are_years = [&](const CsvRecord& record) {

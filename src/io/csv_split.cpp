@@ -19,7 +19,7 @@ class RowSplitter {
       if (blanks_ && !cells_.empty() && ends_row(at_)) break;
       if (const RowEnd end = take_cell(); end != RowEnd::line) return {end, at_};
       if (ends_row(at_)) break;
-      at_ += marks_.delimiter.size();
+      if (marks_.rule != QuoteRule::joined || ends_cell(at_)) at_ += marks_.delimiter.size();
     }
     if (at_ == text_.size()) return {RowEnd::text, at_};
     at_ += text_.substr(at_).starts_with("\r\n") ? 2U : 1U;
@@ -46,7 +46,10 @@ class RowSplitter {
 
   RowEnd take_plain() {
     const std::size_t begin = at_;
-    while (!ends_cell(at_)) at_ += marks_.escape != 0 && text_[at_] == marks_.escape && !ends_row(at_ + 1) ? 2U : 1U;
+    const bool is_joined = marks_.rule == QuoteRule::joined;
+    while (!ends_cell(at_) && !(is_joined && text_[at_] == marks_.quote)) {
+      at_ += marks_.escape != 0 && text_[at_] == marks_.escape && !ends_row(at_ + 1) ? 2U : 1U;
+    }
     cells_.push_back({text_.substr(begin, at_ - begin), false});
     return RowEnd::line;
   }

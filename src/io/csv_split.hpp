@@ -18,6 +18,7 @@ enum class QuoteRule : std::uint8_t {
   inner,    ///< doubled, and a quote that no delimiter follows is a part of the quoted cell
   bare,     ///< never doubled: a quoted cell ends where a delimiter or the end of the line follows a quote
   literal,  ///< doubled, and a quote that does not open a well-formed quoted cell is a character of the cell
+  joined,   ///< doubled, and a quote within an unquoted cell opens the next cell: no delimiter is before it
 };
 
 /// The characters that separate and quote the cells of a file.

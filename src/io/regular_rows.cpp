@@ -194,8 +194,9 @@ class RegularRows::Rewriter {
     CsvMarks others = form_.marks;
     if (form_.ragged == Ragged::fill && (is_fault || cells_.size() != form_.columns) &&
         text.substr(0, line).find(form_.marks.quote) != std::string_view::npos) {
-      // A quote is missing, or is one too many. The reading is taken that has the right number of cells.
-      for (const QuoteRule rule : {QuoteRule::inner, QuoteRule::literal, QuoteRule::bare}) {
+      // A quote, or a delimiter before it, is missing or is one too many. The reading is taken that has the right
+      // number of cells.
+      for (const QuoteRule rule : {QuoteRule::inner, QuoteRule::literal, QuoteRule::bare, QuoteRule::joined}) {
         others.rule = rule;
         const SplitRow other = split_row(text.substr(0, is_fault ? line : std::max(line, row.size)), others, repaired_);
         if (other.end == RowEnd::open || other.end == RowEnd::fault) continue;

@@ -173,6 +173,11 @@ def replaced(table, old, new):
     return [dataclasses.replace(column, values=changed) for column, changed in zip(table, values, strict=True)]
 
 
+def certain(table, decimal_mark):
+    """Returns the table without the text 1.5 if numbers have a decimal comma: no reader knows that it is not a number."""
+    return replaced(table, "1.5", "1-5") if decimal_mark == "," else table
+
+
 def is_number(value):
     return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
 
@@ -187,7 +192,8 @@ def choose_python(rng, table):
     doubled = rng.random() < 0.8
     return {
         "delimiter": rng.choice(delimiters),
-        "quotechar": "'" if rng.random() < 0.1 else '"',
+        # Nothing says that '' is an empty cell if a file has one column.
+        "quotechar": "'" if rng.random() < 0.1 and len(table) > 1 else '"',
         "quoting": quoting,
         "doublequote": doubled,
         "escapechar": None if doubled else "\\",
@@ -243,6 +249,7 @@ def choose_pandas(rng, table):
 def write_pandas(table, dialect):
     import pandas
 
+    table = certain(table, dialect["decimal"])
     series = {}
     for column in table:
         kind = {"integer": "Int64", "real": "float64", "decimal": "float64", "boolean": "boolean"}.get(column.kind)
@@ -294,6 +301,7 @@ def choose_polars(rng, table):
 def write_polars(table, dialect):
     import polars
 
+    table = certain(table, "," if dialect["decimal_comma"] else ".")
     types = {
         "integer": polars.Int64,
         "decimal": polars.Float64,
@@ -347,6 +355,7 @@ def write_r(table, dialect):
 
     if not dialect["doubled"]:  # R does not double backslashes here, so a reader cannot know them
         table = replaced(table, "\\", "/")
+    table = certain(table, dialect["decimal"])
     table = [dataclasses.replace(column, name=column.name.replace('"', "'")) for column in table]
     table = [
         dataclasses.replace(column, values=["NA" if v is None else v for v in column.values])
@@ -378,6 +387,7 @@ def choose_excel(rng, table):
 
 
 def write_excel(table, dialect):
+    table = certain(table, ",")
     # A point between thousands is only certain where another number has a decimal comma.
     decides = any(
         value is not None and value.as_tuple().exponent != -3 for c in table if c.kind == "decimal" for value in c.values

@@ -329,7 +329,13 @@ def test_rows_of_a_single_column_are_not_titles(upsweep, name):
 
 
 @pytest.mark.parametrize(
-    "text", ['"a" "b"\n"1" 5 "x"\n"2" 6 "y"\n', "a,b\nr1,5,x\nr2,6,y\n", "a\tb\nr1\t5\tx\nr2\t6\ty\n", '"a";"b"\n"1";5;"x"\n"2";6;"y"\n']
+    "text",
+    [
+        '"a" "b"\n"1" 5 "x"\n"2" 6 "y"\n',
+        "a,b\nr1,5,x\nr2,6,y\n",
+        "a\tb\nr1\t5\tx\nr2\t6\ty\n",
+        '"a";"b"\n"1";5;"x"\n"2";6;"y"\n',
+    ],
 )
 def test_a_header_row_that_does_not_name_the_row_names(upsweep, text):
     """R's write.table writes such files. They may be refused, but not read as one column."""
@@ -374,6 +380,7 @@ def test_two_delimiters_that_split_equally_are_both_named(upsweep):
         ("Berlin,2019,2020\nParis,2018,2021\n", [["Berlin", 2019, 2020], ["Paris", 2018, 2021]]),
         ('"1","2"\n"3","4"\n', [[1, 2], [3, 4]]),
         (",1\n,2\nx,3\n", [[None, 1], [None, 2], ["x", 3]]),
+        (",28-Oct-2006\nx,06-Mar-2011\n", [[None, "2006-10-28"], ["x", "2011-03-06"]]),
         ("1,2,3\n2,3,4\n", [[1, 2, 3], [2, 3, 4]]),
         ("1,2\n" + "3,4\n" * 2000, [[1, 2]] + [[3, 4]] * 2000),
         ("Report\n\n1,2\n3,4\n", [[1, 2], [3, 4]]),
@@ -425,7 +432,16 @@ def test_rows_without_names(upsweep, text, rows):
         ("'a'\n'7'\n'8'\n", "a", [[7], [8]]),
         ('a, "b"\n1, "x"\n', "a b", [[1, "x"]]),
         ('a, "b"\n1, "x, y"\n3, "z"\n', "a b", [[1, "x, y"], [3, "z"]]),
+        ("a,b\n'x',1\n'y',2\n", "a b", [["x", 1], ["y", 2]]),
+        ("'a','b'\n'x',1\n", "a b", [["x", 1]]),
+        ("'a'\n1.5\n", "a", [["1.5"]]),
+        ("a,b\n'x, y',1\nz,2\n", "a b", [["x, y", 1], ["z", 2]]),
+        ("a,b\n'x',1\nNA,2\n'z',3\n", "a b", [["x", 1], ["NA", 2], ["z", 3]]),
+        # A backslash before each quote, without quotes around the cell.
         ('a,b\n"x \\"y\\" z",1\n"p",2\n', "a b", [['x "y" z', 1], ["p", 2]]),
+        ('a,b\nx \\"y\\",1\n"p, q",2\n', "a b", [['x "y"', 1], ["p, q", 2]]),
+        ("a,b\nO\\'Neil,1\nz,2\n", "a b", [["O'Neil", 1], ["z", 2]]),
+        ("a,b\nO\\'Neil,1\n'p, q',2\n", "a b", [["O'Neil", 1], ["p, q", 2]]),
     ],
 )
 def test_other_forms_are_read(upsweep, text, names, rows):
@@ -509,10 +525,16 @@ def test_the_first_bad_row_is_named_by_its_line(upsweep, row, words):
         ("sep=,\na,b\n1,2\n", "sum(b)", 2),
         ('"Sep=,"\r\n\r\na,b\r\n1,2\r\n', "sum(b)", 2),
         ("x,y\nunknown,unknown\n1,2\n3,4\n", "count(*)", 3),
+        ("x,y\na,b\n1/2,c\n", "count(*)", 2),
         ("name,length\nfoo,unknown\nrod,1\nbar,2\n", "count(*)", 3),
         ('a,b\n5" disk,3" disk\n', "count(*)", 1),
         ('a,b\n5",3"\n', "max(b)", '3"'),
         ("a,b\n'x',1\nit's,2\n", "count(*)", 2),
+        ("a,b\n'x',1\ny,2\n", "min(a)", "'x'"),
+        ("a,b\n'x',1\n", "min(a)", "'x'"),
+        ("a,b\nO\\'Neil,1\nit's,2\n", "min(a)", "O\\'Neil"),
+        ("a,b\nO\\'Neil,1\nC:\\x,2\n", "max(a)", "O\\'Neil"),
+        ('a,b\n"say ""x""",1\nO\\\'Neil,2\n', "max(a)", 'say "x"'),
         ("a,b\n1,2\n3,4\nTotal,6\n", "max(b)", 6),
         ("b\n1\n\n2\n", "count(*)", 3),
     ],

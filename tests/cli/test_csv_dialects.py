@@ -8,6 +8,7 @@ from test_terminal import shown
 
 pytestmark = pytest.mark.usefixtures("arrow")
 
+FILL_ROWS = ["--header", "no", "--ragged", "fill"]
 MANY = 400_000  # rows of a few bytes: more than 1 MiB, and more than the sniffer reads
 
 
@@ -50,6 +51,7 @@ def ordered(rows):
         ('a,b,c\nx"y, z",1\np,q,2\n', ["--quote", "none"], ["a", "b", "c"], [['x"y', ' z"', 1], ["p", "q", 2]]),
         ("a,b\n'x',1\n'y',2\n", ["--quote", '"'], ["a", "b"], [["'x'", 1], ["'y'", 2]]),
         ("a,b\n$x,y$,1\n", ["--quote", "$"], ["a", "b"], [["x,y", 1]]),
+        ("a,b\nO\\'Neil,1\n", ["--quote", "none"], ["a", "b"], [["O\\'Neil", 1]]),
         # --escape
         ('a,b\n"x\\",y",1\n"z",2\n', ["--escape", "\\"], ["a", "b"], [['x",y', 1], ["z", 2]]),
         ("a,b\nx\\, y,1\n", ["--escape", "\\"], ["a", "b"], [["x, y", 1]]),
@@ -135,6 +137,27 @@ def ordered(rows):
         ('a,b\n1,2\n3,"x\n4,5\n', ["--ragged", "skip"], ["a", "b"], [[1, 2], [4, 5]]),
         ('a,b\n1,2\n3,"x"y\n4,5\n', ["--ragged", "fill"], ["a", "b"], [[1, "2"], [3, '"x"y'], [4, "5"]]),
         ('a,b\n1,2\n3,"x"y\n4,5\n', ["--ragged", "skip"], ["a", "b"], [[1, 2], [4, 5]]),
+        # A delimiter is missing before a quoted cell.
+        (
+            'a,b,c\n1,"x, y",2\n3"p, q, r",4\n',
+            ["--ragged", "fill"],
+            ["a", "b", "c"],
+            [[1, "x, y", 2], [3, "p, q, r", 4]],
+        ),
+        (
+            'a,b,c\n1,"x, y",2\n3"p, q, r" s,4\n',
+            ["--ragged", "fill"],
+            ["a", "b", "c", "column3"],
+            [["1", "x, y", "2", None], ['3"p', " q", ' r" s', 4]],
+        ),
+        # Without a header row, the first row may be short.
+        ("1,2\n3,4,\n5,6,\n", FILL_ROWS, ["column0", "column1", "column2"], [[1, 2, None], [3, 4, None], [5, 6, None]]),
+        (
+            '"p","q"\n"x",1,2\n"y",3,4\n',
+            FILL_ROWS,
+            ["column0", "column1", "column2"],
+            [["p", "q", None], ["x", "1", 2], ["y", "3", 4]],
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) and value and str(value[0]).startswith("--") else None,
 )
@@ -266,6 +289,43 @@ def test_options_apply_to_each_file(upsweep):
 def test_options_of_csv_do_not_change_other_files(upsweep):
     upsweep.table("t.parquet", {"a": [1, 2]})
     assert upsweep.json("query", "SELECT SUM(a) FROM 't.parquet'", "--delimiter", ";")["rows"] == [[3]]
+
+
+@pytest.mark.parametrize("ragged", ["fill", "skip"])
+@pytest.mark.parametrize(
+    "other, rows",
+    [
+        ("x,y,z\n5,6,7\n8,9,10\n", [[1, 2], [3, 4]]),
+        ("x,y,z\n5,6,\n", [[1, 2], [3, 4]]),
+        ("x,y,z\np,q,r\n", None),  # these may be values
+        ("x,y,z\n5,6,7\n8,9\n", None),  # not all of its rows have three cells
+        ("5,6,7\n8,9,10\n", None),  # no names
+    ],
+)
+def test_the_table_ends_above_another_table(upsweep, ragged, other, rows):
+    upsweep.write("t.csv", "a,b\n1,2\n3,4\n" + other)
+    answer = upsweep.json("query", "SELECT a, b FROM 't.csv'", "--ragged", ragged)
+    if rows:
+        assert answer["rows"] == rows
+        lines = other.count("\n")
+        assert f"{lines} lines after the table left out" in str(answer["remarks"])
+    else:
+        assert "left out" not in str(answer["remarks"]) or ragged == "skip"
+        assert len(answer["rows"]) > 2 or ragged == "skip"
+    upsweep.fails("malformed", "query", "SELECT a, b FROM 't.csv'")
+
+
+@pytest.mark.parametrize("rows", [10, 997, 998, 999, 1000, 1500, 20_000, MANY])
+def test_lines_after_a_table_of_any_length(upsweep, rows):
+    """The sniffer reads 1,000 rows. Lines that are not the last ones end no table."""
+    table = "a,b\n" + "1,2\n" * rows
+    upsweep.write("t.csv", table + "\nSource: x\n")
+    answer = upsweep.json("query", "SELECT COUNT(*), SUM(b) FROM 't.csv'")
+    assert answer["rows"] == [[rows, 2 * rows]]
+    assert "1 line after the table left out" in str(answer["remarks"])
+    upsweep.write("t.csv", table + "\nSource: x\n" + "1,2\n" * 1000)
+    message = upsweep.fails("malformed", "query", "SELECT COUNT(*) FROM 't.csv'")["message"]
+    assert f"line {rows + 3} has 1 cell" in message, message
 
 
 # -------------------------------------------------------------------------------------------------------------- remarks
