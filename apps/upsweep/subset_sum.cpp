@@ -420,6 +420,7 @@ void print_as_json(const SubsetSumOptions& options, const SubsetProblem& problem
   result["rung"] = found.rung;
   result["seconds"] = found.seconds;
   if (options.all == 0) return print_json(result);
+  add_remarks(result);
   LongText text;
   std::string_view between = ",\"solutions\":[";
   std::string head = json_text(result);
@@ -513,7 +514,7 @@ int run_subset_sum(const Common& common, const SubsetSumOptions& options) {
   const Policy policy = common.policy();  // refuses a device that is not there
   check_options(common, options);
   const SubsetProblem problem = read_problem(options.input, options.target, options.tolerance, common.csv);
-  print_remarks(problem.items.remarks, common.quiet || common.json);
+  take_remarks(problem.items.remarks, common.shows_remarks());
   std::optional<Labels> labels;
   if (options.id) labels.emplace(io::table_of(options.input), *options.id);
   std::optional<SubsetSumPlan> plan;

@@ -58,15 +58,18 @@ class Answer:
         The run time of the query in seconds. It excludes the preparation in Python.
     bytes_spilled : int
         Number of bytes written to temporary files because memory could not hold all groups; 0 if no groups were spilled.
+    remarks : list of str
+        The recognized form of the CSV files that the query read: "sales.csv: semicolons, decimal comma".
     """
 
-    def __init__(self, answer: Any):
+    def __init__(self, answer: Any, remarks: Sequence[str] = ()):
         self._answer = answer
         self._fields: list[tuple[str, str, int, str]] = answer.columns  # name, kind, scale, time zone
         self.columns = [field[0] for field in self._fields]
         self.rung: str = answer.rung
         self.seconds: float = answer.seconds
         self.bytes_spilled: int = answer.bytes_spilled
+        self.remarks = list(remarks)
 
     def __len__(self) -> int:
         return self._answer.rows
@@ -279,7 +282,7 @@ def query(
     refuse_others(statement, named_tables, keywords)
     place = _place(device, statement.selects_rows)
     table, whole = _table(source, statement.path or statement.table, statement)
-    return Answer(typed(statement, table, whole).run(table, place, most_bytes, spill_folder))
+    return Answer(typed(statement, table, whole).run(table, place, most_bytes, spill_folder), table.remarks)
 
 
 def parsed(sql: str) -> Any:

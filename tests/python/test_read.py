@@ -132,6 +132,7 @@ def test_options_of_csv(tmp_path):
         f"{path}: semicolons, decimal comma, '.' between thousands, header in line 3, 1 line after the table left out, Windows-1252"
     ]
     typed = upsweep.read(path, null=["-"])
+    assert typed.schema.metadata == {b"upsweep.remarks": upsweep.schema(path)["remarks"][0].encode()}
     assert typed.to_pydict() == {
         "Tag": [datetime.date(2024, 2, 1), datetime.date(2024, 2, 2)],
         "Wert": [decimal.Decimal("1234.50"), decimal.Decimal("2.00")],
@@ -173,3 +174,17 @@ def test_errors(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n3\n")
     with pytest.raises(ValueError, match="line 3"):
         upsweep.read(tmp_path / "t.csv")
+
+
+def test_remarks_on_files(tmp_path):
+    usual, other, late = (tmp_path / name for name in ("usual.csv", "other.csv", "late.csv"))
+    usual.write_text("x,day\n1,2024-01-31\n")
+    other.write_text("x;day\n2;Monday\n")
+    late.write_text("x;day\n3;01/02/2024\n")
+    assert upsweep.read(usual).schema.metadata is None
+    assert upsweep.query(f"SELECT x FROM '{usual}'").remarks == []
+    assert upsweep.query("SELECT x FROM t", t={"x": [1]}).remarks == []
+    remarks = upsweep.schema([other, late])["remarks"]
+    assert [line.split(": ", 1)[0] for line in remarks] == [str(other), str(late), str(late)]
+    assert upsweep.read([other, late]).schema.metadata[b"upsweep.remarks"].decode().split("\n") == remarks
+    assert upsweep.query("SELECT SUM(x) FROM t", t=[other, late]).remarks == remarks
