@@ -124,6 +124,8 @@ struct SubsetSumOptions {
   std::optional<std::string> id;
   bool no_early_stop = false;
   bool explain = false;
+  std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct LadderOptions {
