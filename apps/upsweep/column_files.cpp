@@ -30,7 +30,7 @@ std::unique_ptr<io::ColumnReader> open_input(const Common& common, const std::st
   }
   auto reader =
       io::open_column(input, common.threads, nulls == "skip" ? io::Nulls::given : io::Nulls::refused, common.csv);
-  print_remarks(reader->remarks(), common.quiet);
+  take_remarks(reader->remarks(), common.shows_remarks());
   reader->set_null_advice("--nulls skip leaves out NULL elements");
   return reader;
 }

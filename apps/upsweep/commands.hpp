@@ -25,6 +25,8 @@ struct Common {
 
   /// Throws not_built or no_device if the device is not available.
   [[nodiscard]] Policy policy() const;
+  /// Whether a terminal shows what was understood of files. JSON has it in any case.
+  [[nodiscard]] bool shows_remarks() const { return !quiet && !json; }
   /// Files are processed on the CPU, unless the GPU or one of its rungs is requested.
   [[nodiscard]] bool on_gpu() const { return device == "cuda" || (device == "auto" && rung.starts_with("cuda.")); }
 };
@@ -122,6 +124,8 @@ struct SubsetSumOptions {
   std::optional<std::string> id;
   bool no_early_stop = false;
   bool explain = false;
+  std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct LadderOptions {

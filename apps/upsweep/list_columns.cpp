@@ -164,7 +164,7 @@ std::vector<io::OpenedColumn> open_all(const std::vector<std::string>& sources, 
   }
   faults.rethrow();
   for (const io::OpenedColumn& column : columns) {
-    if (column.elements) print_remarks(column.elements->remarks(), common.quiet);
+    if (column.elements) take_remarks(column.elements->remarks(), common.shows_remarks());
   }
   return columns;
 }

@@ -276,6 +276,8 @@ void declare_subset_sum(CLI::App& command, SubsetSumOptions& o) {
   command.add_option("--id", o.id, "name the items in the answer by the values of this other column of the table");
   command.add_flag("--no-early-stop", o.no_early_stop, "continue to the end of the work after the target is reached");
   command.add_flag("--explain", o.explain, "show how the search is reduced, and what each strategy would cost");
+  command.add_option("-o,--output", o.output, std::string("the items found, a row for each: ") + kOutputHelp);
+  command.add_option("--format", o.format, kFormatHelp);
 }
 
 void declare_ladder(CLI::App& command, LadderOptions& o) {

@@ -77,6 +77,8 @@ class TwoColumns : public BoundsReader {
     faults.attempt(options.stops,
                    [&] { stops_ = io::open_column(options.stops, common.threads, io::Nulls::refused, common.csv); });
     faults.rethrow();
+    take_remarks(starts_->remarks(), common.shows_remarks());
+    take_remarks(stops_->remarks(), common.shows_remarks());
     lists_ = count_lists(starts_->info(), stops_->info(), options);
     skip_to(*starts_, options.starts_offset);
     skip_to(*stops_, options.stops_offset);
@@ -124,6 +126,7 @@ class OneColumn : public BoundsReader {
   OneColumn(const OffsetsOptions& options, const Common& common)
       : column_(io::open_column(options.starts, common.threads, io::Nulls::refused, common.csv)),
         left_(options.length) {
+    take_remarks(column_->remarks(), common.shows_remarks());
     (void)count_lists(column_->info(), column_->info(), options);
     size_ = static_cast<std::size_t>(size_of(column_->info().type));
     bounds_.resize(static_cast<std::size_t>(chunk_length(common, column_->info(), kDeviceLength) + 1) * size_);

@@ -41,6 +41,8 @@ std::size_t end_of_text(std::string_view message) {
 
 int output = STDOUT_FILENO;  // what print() writes to
 
+std::vector<std::string> remarks;  // about the files of the command
+
 // A signal handler reads these.
 std::atomic<bool> has_printed = false;  // to standard output
 std::atomic<bool> asks_json = false;
@@ -173,11 +175,16 @@ void remark(std::string_view message) noexcept {
   if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "{}\n", printable(message));
 }
 
-void print_remarks(const std::vector<std::string>& lines, bool quiet) noexcept {
+void take_remarks(const std::vector<std::string>& lines, bool shown) {
   for (const std::string& line : lines) {
-    if (!quiet) remark(line);
+    // Several columns of a file are opened one by one, with the same lines.
+    if (std::find(remarks.begin(), remarks.end(), line) != remarks.end()) continue;
+    remarks.push_back(line);
+    if (shown) remark(line);
   }
 }
+
+const std::vector<std::string>& taken_remarks() noexcept { return remarks; }
 
 std::string printable(std::string_view text) { return io::printable(text, text.size()); }
 

@@ -58,8 +58,11 @@ void complain(std::string_view message) noexcept;
 
 /// Prints a line in addition to the result, if standard error is a terminal.
 void remark(std::string_view message) noexcept;
-/// Prints what opening a file determined, one line each, if standard error is a terminal and --quiet is not given.
-void print_remarks(const std::vector<std::string>& lines, bool quiet) noexcept;
+/// Takes what opening a file determined, one line each. Each new line is printed on standard error, if that is a
+/// terminal and `shown` is true. All lines are in the JSON of the command: see print_json().
+void take_remarks(const std::vector<std::string>& lines, bool shown);
+/// Returns all lines that take_remarks() has taken.
+[[nodiscard]] const std::vector<std::string>& taken_remarks() noexcept;
 
 /// Text from a file on one line. Characters that control a terminal are escaped.
 std::string printable(std::string_view text);

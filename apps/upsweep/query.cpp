@@ -72,8 +72,7 @@ std::string json_of(const Field& column, const Cell& cell) {
 }
 
 /// The answer as JSON. Its rows are only counted if they were written to a file: `output`.
-void print_as_json(const Answer& answer, const std::vector<std::string>& remarks,
-                   const std::optional<std::string>& output, std::int64_t count) {
+void print_as_json(const Answer& answer, const std::optional<std::string>& output, std::int64_t count) {
   const auto listed = [](const auto& items, const auto& one) {
     std::string all;
     for (const auto& item : items) all += (all.empty() ? "" : ",") + one(item);
@@ -96,8 +95,7 @@ void print_as_json(const Answer& answer, const std::vector<std::string>& remarks
         json_text(answer.times.kernel), json_text(answer.times.to_device), json_text(answer.times.to_host),
         json_text(answer.times.compile), answer.rows_by_cpu, answer.bytes_to_device);
   }
-  const std::string said =
-      remarks.empty() ? "" : ",\"remarks\":" + listed(remarks, [](const std::string& line) { return json_text(line); });
+  const std::string said = taken_remarks().empty() ? "" : ",\"remarks\":" + json_text(Json(taken_remarks()));
   print(fmt::format("{{\"columns\":{},\"types\":{},{},\"rung\":{},\"seconds\":{},\"bytes_spilled\":{}{}{}}}\n", names,
                     types, rows, json_text(answer.rung), json_text(answer.seconds), answer.bytes_spilled, times, said));
 }
@@ -212,11 +210,10 @@ class AnswerOutput {
     writer_->write(rows);
   }
   /// Gives the file its name, and reports.
-  void report(const Common& common, const Answer& answer, const QueryMemory& memory,
-              const std::vector<std::string>& remarks = {}) {
+  void report(const Common& common, const Answer& answer, const QueryMemory& memory) {
     name_and_report(writer_.get(), [&] {
       const bool is_file = writer_ && path_ != "-";
-      if (common.json) return print_as_json(answer, remarks, path_, rows_);
+      if (common.json) return print_as_json(answer, path_, rows_);
       if (is_file && !common.quiet) report_file(answer, rows_, *path_);
       if (!writer_) report_table(common, answer);
       if (common.quiet) return;
@@ -304,6 +301,7 @@ int query_on_ranks(const Common& common, const QueryOptions& options, io::Result
     }
     for (const std::string& file : ranks.share_of(files)) {
       share.push_back({file, io::open_table(file, common.csv, common.threads)});
+      take_remarks(share.back().table->remarks(), common.shows_remarks());
       own_fields += io::packed(share.back().table->fields());
     }
   });
@@ -351,7 +349,7 @@ int run_query(const Common& given, const QueryOptions& asked) {
   const Statement statement(options.sql);
   const auto table =
       io::open_tables({path_of(statement, options.tables)}, given.csv, {}, given.threads, options.spill_folder);
-  print_remarks(table->remarks(), given.quiet || given.json);
+  take_remarks(table->remarks(), given.shows_remarks());
   const Query query(statement, *table);
   const Common common = with_device(given, statement.selects_rows() ? 0 : bytes_of(statement, *table));
   AnswerOutput output(options, format, query.columns());
@@ -363,7 +361,7 @@ int run_query(const Common& given, const QueryOptions& asked) {
     answer = common.on_gpu() ? query.run(gpu::Policy{}.with_rung(common.rung), *table, show, memory, output.sink())
                              : query.run(policy, *table, show, memory, output.sink());
   }
-  output.report(common, answer, memory, table->remarks());
+  output.report(common, answer, memory);
   return 0;
 }
 

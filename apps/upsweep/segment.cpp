@@ -189,6 +189,8 @@ Input open_input(const SegmentOptions& options, io::Levels most, const Common& c
     });
   }
   faults.rethrow();
+  if (content.elements) take_remarks(content.elements->remarks(), common.shows_remarks());
+  if (offsets) take_remarks(offsets->remarks(), common.shows_remarks());
   const std::string name = content.info().name;
   if (content.lists && options.offsets) refuse("--offsets is for columns without lists: {} has its own", name);
   if (content.lists) return {std::move(content.lists), name, true};

@@ -18,8 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "chunks.hpp"
 #include "commands.hpp"
 #include "core/printable.hpp"
+#include "io/answer_writer.hpp"
 #include "io/column.hpp"
 #include "io/table.hpp"
 #include "output.hpp"
@@ -56,6 +58,10 @@ void check_options(const Common& common, const SubsetSumOptions& options) {
   if (options.all > 0 && options.decide) refuse("--all lists solutions, --decide asks for none: choose one");
   if (options.all > 0 && common.on_gpu()) {
     throw Error(Code::unsupported, "--all runs only on the CPU: omit --device cuda and --rung cuda.*");
+  }
+  if (options.output && options.decide) refuse("--decide finds no items to write: omit it, or -o and --format");
+  if (options.output == "-" && options.explain) {
+    refuse("--explain and the items would both be written to standard output: write the items to a file, -o FILE");
   }
   // A missing file is reported when it is read.
   const bool is_there = options.input == "-" || std::filesystem::exists(options.input);
@@ -411,15 +417,101 @@ class LongText {
   std::string text_;
 };
 
+/// The answer as a table, with a row for each item of each solution: the number of the solution (with --all), the
+/// position, the item, and its label (with --id). A .npy file has the positions of one solution.
+class ItemTable {
+ public:
+  /// Opens the file before the search, so that a name that cannot be written is reported first.
+  ItemTable(const SubsetSumOptions& options, io::ResultFormat format, const SubsetProblem& problem,
+            const Labels* labels)
+      : problem_(problem), labels_(labels), has_numbers_(options.all > 0), has_items_(io::is_table(format)) {
+    if (!has_items_ && (has_numbers_ || labels != nullptr)) {
+      refuse(
+          "{}: a .npy file has only the positions of one solution: omit {}, or write .csv, .parquet, .arrow or .json",
+          *options.output, has_numbers_ ? "--all" : "--id");
+    }
+    std::vector<Field> columns;
+    if (has_numbers_) columns.push_back({.name = "solution"});
+    columns.push_back({.name = "position"});
+    const int scale = problem.items.scale;
+    if (has_items_) {
+      columns.push_back({.name = "item", .kind = scale > 0 ? ValueKind::decimal : ValueKind::integer, .scale = scale});
+    }
+    if (labels != nullptr) {
+      columns.push_back({.name = labels->field().name, .kind = ValueKind::text, .storage = Storage::int32});
+    }
+    for (const Field& column : columns) kinds_.push_back(column.kind);
+    writer_ = io::open_answer(*options.output, format, std::move(columns), &upsweep::text);
+  }
+
+  void write(const std::vector<Solution>& solutions) {
+    begin();
+    std::int64_t number = 0;
+    for (const Solution& one : solutions) {
+      ++number;
+      for (const std::int64_t position : one) add(number, position);
+    }
+    flush();
+  }
+
+  [[nodiscard]] io::AnswerWriter& writer() { return *writer_; }
+  [[nodiscard]] std::int64_t rows() const { return written_; }
+
+ private:
+  void begin() {
+    rows_ = {};
+    for (const ValueKind kind : kinds_) rows_.columns.push_back({.kind = kind});
+    count_ = 0;
+  }
+
+  void add(std::int64_t number, std::int64_t position) {
+    auto column = rows_.columns.begin();
+    if (has_numbers_) (column++)->exact.push_back(number);
+    (column++)->exact.push_back(position);
+    if (has_items_) (column++)->exact.push_back(problem_.items.values[static_cast<std::size_t>(position)]);
+    if (labels_ != nullptr) {
+      const Label& label = labels_->at(position);
+      if (label) column->letters.insert(column->letters.end(), label->begin(), label->end());
+      column->ends.push_back(std::ssize(column->letters));
+      column->nulls.push_back(label ? 0 : 1);
+    }
+    if (++count_ == kBatchRows) flush();
+  }
+
+  void flush() {
+    if (count_ == 0) return;
+    writer_->write(rows_);
+    written_ += count_;
+    begin();
+  }
+
+  const SubsetProblem& problem_;
+  const Labels* labels_;
+  bool has_numbers_;
+  bool has_items_;
+  std::vector<ValueKind> kinds_;
+  std::unique_ptr<io::AnswerWriter> writer_;
+  AnswerRows rows_;
+  std::int64_t count_ = 0;
+  std::int64_t written_ = 0;
+};
+
+/// Prints the answer as JSON. With `table` the items are in the table, and only its rows are counted.
 void print_as_json(const SubsetSumOptions& options, const SubsetProblem& problem, const Found& found,
-                   const Labels* labels, const std::optional<SubsetSumPlan>& plan) {
+                   const Labels* labels, const std::optional<SubsetSumPlan>& plan, const ItemTable* table) {
   Json result{{"reachable", found.reachable}};
-  result.update(solution_json(problem, found.solutions.empty() ? Solution() : found.solutions[0], labels));
+  if (table == nullptr)
+    result.update(solution_json(problem, found.solutions.empty() ? Solution() : found.solutions[0], labels));
   result["sum"] = found.reachable ? problem.json(found.sum) : Json();
   if (plan) result["plan"] = plan_json(problem, *plan);
   result["rung"] = found.rung;
   result["seconds"] = found.seconds;
-  if (options.all == 0) return print_json(result);
+  if (table != nullptr) {
+    result["count"] = table->rows();
+    result["output"] = *options.output;
+  }
+  if (table != nullptr || options.all == 0) return print_json(result);
+  add_remarks(result);
   LongText text;
   std::string_view between = ",\"solutions\":[";
   std::string head = json_text(result);
@@ -509,13 +601,18 @@ void print_as_text(const SubsetSumOptions& options, const SubsetProblem& problem
 
 }  // namespace
 
-int run_subset_sum(const Common& common, const SubsetSumOptions& options) {
+int run_subset_sum(const Common& common, const SubsetSumOptions& asked) {
+  SubsetSumOptions options = asked;
+  const io::ResultFormat format = settle_output(common, options, false, "text", io::ResultFormat::csv);
   const Policy policy = common.policy();  // refuses a device that is not there
   check_options(common, options);
   const SubsetProblem problem = read_problem(options.input, options.target, options.tolerance, common.csv);
-  print_remarks(problem.items.remarks, common.quiet || common.json);
+  take_remarks(problem.items.remarks, common.shows_remarks());
   std::optional<Labels> labels;
   if (options.id) labels.emplace(io::table_of(options.input), *options.id);
+  const Labels* const names = labels ? &*labels : nullptr;
+  std::optional<ItemTable> table;
+  if (options.output) table.emplace(options, format, problem, names);
   std::optional<SubsetSumPlan> plan;
   if (options.explain) {
     plan = telling_overflow(options, problem, [&] { return plan_for(common, options, problem, policy); });
@@ -527,14 +624,17 @@ int run_subset_sum(const Common& common, const SubsetSumOptions& options) {
   });
   found.seconds = watch.seconds();
   if (labels) labels->read(found.solutions, std::ssize(problem.items.values));
-  if (common.json) {
-    print_as_json(options, problem, found, labels ? &*labels : nullptr, plan);
-    return 0;
-  }
-  print_as_text(options, problem, found, labels ? &*labels : nullptr);
-  if (common.quiet) return 0;
-  remark(fmt::format("searched {} in {} by {}", items_text(std::ssize(problem.items.values)), duration(found.seconds),
-                     found.rung));
+  if (table) table->write(found.solutions);
+  name_and_report(table ? &table->writer() : nullptr, [&] {
+    if (common.json) return print_as_json(options, problem, found, names, plan, table ? &*table : nullptr);
+    if (!table) print_as_text(options, problem, found, names);
+    if (common.quiet) return;
+    if (table && options.output != "-") {
+      print(fmt::format("{}\noutput {}\n", headline(options, problem, found), printable(*options.output)));
+    }
+    remark(fmt::format("searched {} in {} by {}", items_text(std::ssize(problem.items.values)), duration(found.seconds),
+                       found.rung));
+  });
   return 0;
 }
 

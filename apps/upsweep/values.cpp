@@ -100,7 +100,14 @@ bool holds_every(Type to, Type from) {
 
 std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-void print_json(const Json& json) { print(json_text(json) + "\n"); }
+void add_remarks(Json& object) {
+  if (!taken_remarks().empty() && !object.contains("remarks")) object["remarks"] = taken_remarks();
+}
+
+void print_json(Json object) {
+  add_remarks(object);
+  print(json_text(object) + "\n");
+}
 
 bool is_calendar(const io::ColumnInfo& meaning) { return is_date(meaning) || io::is_temporal(meaning.meaning); }
 

@@ -33,8 +33,10 @@ std::optional<T> parse_number(std::string_view text) {
 
 /// JSON on one line. Bytes that are not UTF-8 (in file names) are replaced.
 std::string json_text(const Json& json);
-/// Writes JSON on one line to standard output.
-void print_json(const Json& json);
+/// Adds "remarks", if take_remarks() has taken lines and the object has no such entry.
+void add_remarks(Json& object);
+/// Writes an object on one line to standard output, with its remarks.
+void print_json(Json object);
 
 /// Whether elements are the scaled int64 of a column of decimals.
 [[nodiscard]] bool is_scaled(Type type, const io::ColumnInfo& meaning);

@@ -32,15 +32,6 @@ constexpr const char* kStreamCapsule = "arrow_array_stream";  // the name in Arr
 /// Converts a path, given as the bytes of the file system: these need not be UTF-8.
 std::string path_of(const nb::bytes& given) { return {given.c_str(), given.size()}; }
 
-/// Opens the table of all files that match the paths.
-std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads, const io::CsvOptions& csv = {}) {
-  std::vector<std::string> paths;
-  paths.reserve(given.size());
-  for (const nb::bytes& path : given) paths.push_back(path_of(path));
-  const nb::gil_scoped_release released;
-  return io::open_tables(paths, csv, threads);
-}
-
 using Words = std::vector<std::pair<std::string, std::string>>;
 
 /// Sets options from their names and values.
@@ -50,10 +41,20 @@ io::CsvOptions options_of(const Words& words) {
   return options;
 }
 
+/// Opens the table of all files that match the paths.
+std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads, const Words& csv) {
+  const io::CsvOptions options = options_of(csv);
+  std::vector<std::string> paths;
+  paths.reserve(given.size());
+  for (const nb::bytes& path : given) paths.push_back(path_of(path));
+  const nb::gil_scoped_release released;
+  return io::open_tables(paths, options, threads);
+}
+
 /// Reads the rows of all files that match the paths, as a capsule of an Arrow stream.
 nb::capsule read_files(const std::vector<nb::bytes>& given, int threads, const Words& csv) {
   SignalWatch watch;
-  const std::shared_ptr<Table> table = open(given, threads, options_of(csv));
+  const std::shared_ptr<Table> table = open(given, threads, csv);
   auto stream = std::make_unique<ArrowArrayStream>();
   {
     const nb::gil_scoped_release released;
@@ -149,9 +150,7 @@ NB_MODULE(_files, module) {
   using namespace upsweep::python;
   module.doc() = "Functions with which upsweep.query reads files. Private: its names may change with any version.";
   define_errors(module);
-  module.def(
-      "open", [](const std::vector<nb::bytes>& paths, int threads) { return open(paths, threads); }, nb::arg("paths"),
-      nb::arg("threads"));
+  module.def("open", &open, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"));
   module.def("join", &join, nb::arg("paths"), nb::arg("tables"));
   module.def("open_joined", &open_joined, nb::arg("path"), nb::arg("table"), nb::arg("all"), nb::arg("places"));
   module.def("read", &read_files, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"));

@@ -251,6 +251,7 @@ void define_queries(nb::module_& module) {
       .def_static("of_arrays", &table_of_tuples, nb::arg("columns"), nb::arg("rows"), nb::keep_alive<0, 1>())
       .def_static("of_fields", &table_of_fields, nb::arg("fields"))
       .def_prop_ro("fields", &fields)
+      .def_prop_ro("remarks", &Table::remarks)
       .def_prop_ro("rows", [](const Table& table) { return table.rows(); });
   nb::class_<Statement>(module, "Statement", "The text of a query, parsed.")
       .def(nb::init<std::string>(), nb::arg("sql"))

@@ -13,6 +13,7 @@ import re
 import weakref
 import zoneinfo
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -58,15 +59,18 @@ class Answer:
         The run time of the query in seconds. It excludes the preparation in Python.
     bytes_spilled : int
         Number of bytes written to temporary files because memory could not hold all groups; 0 if no groups were spilled.
+    remarks : list of str
+        The recognized form of the CSV files that the query read: "sales.csv: semicolons, decimal comma".
     """
 
-    def __init__(self, answer: Any):
+    def __init__(self, answer: Any, remarks: Sequence[str] = ()):
         self._answer = answer
         self._fields: list[tuple[str, str, int, str]] = answer.columns  # name, kind, scale, time zone
         self.columns = [field[0] for field in self._fields]
         self.rung: str = answer.rung
         self.seconds: float = answer.seconds
         self.bytes_spilled: int = answer.bytes_spilled
+        self.remarks = list(remarks)
 
     def __len__(self) -> int:
         return self._answer.rows
@@ -235,6 +239,9 @@ def query(
         - a dict of columns (NumPy arrays, lists, Arrow arrays, Awkward arrays; also lists of numbers for each row),
         - a path of a Parquet, Arrow IPC, CSV or .npy file.
 
+        If the table is a path or a list of paths, other keyword arguments say how CSV files are written: `delimiter=";"`. They are
+        those of `upsweep.read`. A keyword argument that the query names after FROM is always its table.
+
         Several files are a list of paths, or a path with `*`, `?`, `[ ]` and `**`. Their columns are matched by name, and numbers take a
         type that holds all of them. Sources that can be read only once (readers, DuckDB relations) are read in chunks.
         Columns that the query does not name are not read.
@@ -275,11 +282,13 @@ def query(
     most_bytes = _bytes(memory)
     spill_folder = b"" if spill_dir is None else bytes_of_path(spill_dir, "spill_dir")
     keywords = ("device", "memory", "spill_dir")
-    source = statement.path or given(statement, merged(tables, named_tables), keywords)
-    refuse_others(statement, named_tables, keywords)
+    csv = _csv_options(statement, named_tables)
+    named = {name: table for name, table in named_tables.items() if name not in csv}
+    source = statement.path or given(statement, merged(tables, named), keywords)
+    refuse_others(statement, named, keywords)
     place = _place(device, statement.selects_rows)
-    table, whole = _table(source, statement.path or statement.table, statement)
-    return Answer(typed(statement, table, whole).run(table, place, most_bytes, spill_folder))
+    table, whole = _table(source, statement.path or statement.table, statement, csv)
+    return Answer(typed(statement, table, whole).run(table, place, most_bytes, spill_folder), table.remarks)
 
 
 def parsed(sql: str) -> Any:
@@ -368,11 +377,25 @@ def refuse_others(statement: Any, named: dict[str, Any], keywords: Sequence[str]
         raise TypeError(f"'{name}' is neither an option nor the table after FROM{hint}")
 
 
-def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
+def _csv_options(statement: Any, named: dict[str, Any]) -> dict[str, Any]:
+    """Those keyword arguments that say how CSV files are written. The table after FROM is not one of them."""
+    place = None if statement.path else statement.table_among(list(named))
+    others = {name: value for number, (name, value) in enumerate(named.items()) if number != place}
+    if not others or importlib.util.find_spec("pyarrow") is None or importlib.util.find_spec("upsweep._files") is None:
+        return {}
+    names = _option_names()
+    return {name: value for name, value in others.items() if name in names}
+
+
+def _table(source: Any, name: str, statement: Any, csv: Mapping[str, Any]) -> tuple[Any, Any]:
     """Returns the table, and a function that returns the table with all columns if only those that the query may name were read."""
     paths = paths_of(source)
     if paths:
-        return open_files(paths, _options.current().threads), None
+        return open_files(paths, _options.current().threads, csv), None
+    if csv:
+        raise TypeError(
+            f"'{next(iter(csv))}' says how CSV files are written, and {name} is not a path: it is a {type(source).__name__}"
+        )
     if isinstance(source, Mapping):
         return _columns(source, name, statement), None
     library = type(source).__module__.partition(".")[0]
@@ -690,9 +713,9 @@ def matching(paths: Sequence[str]) -> list[str]:
     return [os.fsdecode(file) for path in paths for file in module.matching(bytes_of_path(path, "a file's name"))]
 
 
-def open_files(paths: Sequence[str], threads: int) -> Any:
-    """The table of the files that match the paths."""
-    return files_module().open([bytes_of_path(path, "a file's name") for path in paths], threads)
+def open_files(paths: Sequence[str], threads: int, csv: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """The table of the files that match the paths. `csv`: how CSV files are written, as for `read`."""
+    return files_module().open([bytes_of_path(path, "a file's name") for path in paths], threads, file_options(csv))
 
 
 def joined_columns(paths: Sequence[str], fields: Sequence[tuple]) -> tuple[Any, list[list[int]]]:
@@ -708,7 +731,7 @@ def joined_file(path: str, table: Any, fields: tuple, places: list[int]) -> Any:
 
 def file_options(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The options that say how CSV files are written, as the command has them: names and texts."""
-    names = [name.replace("-", "_") for name in files_module().option_names()]
+    names = _option_names()
     words = []
     for name, value in options.items():
         if name not in names:
@@ -718,6 +741,10 @@ def file_options(options: Mapping[str, Any]) -> list[tuple[str, str]]:
         else:
             words.append((name, _option_text(value)))
     return words
+
+
+def _option_names() -> list[str]:
+    return [name.replace("-", "_") for name in files_module().option_names()]
 
 
 def _option_text(value: Any) -> str:

@@ -41,7 +41,9 @@ def read(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], /, **o
     Returns
     -------
     pyarrow.Table
-        All columns, with their types. Text is `string`, decimals are `decimal128`, and lists are `large_list`.
+        All columns, with their types. Text is `string`, decimals are `decimal128`, and lists are `large_list`. The metadata of
+        the schema contain the recognized form of CSV files, if it is unusual: `table.schema.metadata[b"upsweep.remarks"]` has one
+        line for each remark.
 
     Raises
     ------

@@ -13,7 +13,9 @@
 #include <arrow/table.h>
 #include <arrow/type.h>
 #include <arrow/util/bit_util.h>
+#include <arrow/util/key_value_metadata.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstring>
 #include <limits>
@@ -181,13 +183,19 @@ arrow::RecordBatchVector batches_of(const Table& table, int row_group, const std
   return batches;
 }
 
+// Returns what was understood of the files, a line for each remark; null without remarks.
+std::shared_ptr<const arrow::KeyValueMetadata> metadata_of(const std::vector<std::string>& remarks) {
+  if (remarks.empty()) return nullptr;
+  return arrow::key_value_metadata({"upsweep.remarks"}, {fmt::format("{}", fmt::join(remarks, "\n"))});
+}
+
 }  // namespace
 
 void read_whole(const Table& table, int threads, const std::function<void()>& step, ArrowArrayStream* stream) {
   require_supported(table.fields());
   arrow::FieldVector fields;
   for (const Field& field : table.fields()) fields.push_back(arrow::field(field.name, column_type(field)));
-  const auto schema = arrow::schema(std::move(fields));
+  const auto schema = arrow::schema(std::move(fields), metadata_of(table.remarks()));
   std::vector<arrow::RecordBatchVector> row_groups(static_cast<std::size_t>(table.row_groups()));
   run_each(row_groups.size(), threads,
            [&](std::size_t i) { row_groups[i] = batches_of(table, static_cast<int>(i), schema, step); });

@@ -374,15 +374,34 @@ def test_nothing_is_said_about_usual_files(upsweep, content):
     "command",
     [
         ["query", "SELECT SUM(b) FROM 't.csv'"],
+        ["query", "SELECT a, b FROM 't.csv'"],
         ["reduce", "t.csv:b"],
         ["scan", "t.csv:b"],
+        ["offsets", "t.csv:a", "t.csv:b"],
+        ["segment", "t.csv:b", "--offsets", "t.csv:a"],
+        ["select", "t.csv:b", "--mask", "t.csv:c"],
+        ["select", "t.csv:a", "t.csv:b", "--mask", "t.csv:c"],
         ["subset-sum", "t.csv:b", "--target", "2"],
+        ["subset-sum", "t.csv:b", "--target", "2", "--all", "5"],
     ],
-    ids=lambda command: command[0],
+    ids=lambda command: " ".join(command),
 )
 def test_every_command_says_it(upsweep, command):
-    upsweep.write("t.csv", "a;b\n1;2\n")
-    assert "t.csv: semicolons" in shown(upsweep, *command)
+    upsweep.write("t.csv", "a;b;c\n0;2;true\n2;3;false\n")
+    # Several columns of a file have one line.
+    assert shown(upsweep, *command).count("t.csv: semicolons") == 1
+    assert upsweep.json(*command)["remarks"] == ["t.csv: semicolons"]
+    upsweep.write("t.csv", "a,b,c\n0,2,true\n2,3,false\n")
+    assert "remarks" not in upsweep.json(*command)
+
+
+def test_errors_in_json_say_it(upsweep):
+    upsweep.write("t.csv", "a;b\n1;x\n")
+    done = upsweep.run("reduce", "t.csv:a", "--op", "add", "--dtype", "int3", "--json")
+    assert done.returncode == 2
+    result = json.loads(done.stdout)
+    assert result["error"]["code"] == "invalid_argument"
+    assert result["remarks"] == ["t.csv: semicolons"]
 
 
 def test_json_says_it(upsweep):

@@ -685,7 +685,6 @@ def test_labels_that_are_refused(upsweep, arrow):
         (["--target", "3", "--all", str(2**63)], "--all"),
         (["--target", "3", "--threads", "-2"], "--threads"),
         (["--target", "3", "--device", "tpu"], "--device"),
-        (["--target", "3", "-o", "out.npy"], "-o"),
         (["--target", "3", "more.txt"], "more.txt"),
     ],
 )
@@ -1068,3 +1067,72 @@ def test_many_solutions(upsweep):
 def test_a_list_has_no_early_stop(upsweep):
     upsweep.write("in.txt", lines([1, 2]))
     upsweep.fails("invalid_argument", "subset-sum", "in.txt", "--target", "3", "--all", "1", "--no-early-stop")
+
+
+# ------------------------------------------------------------------------------------------------------------ -o FILE
+
+
+def rows_of(upsweep, name):
+    """Returns the names of columns and the rows of a file that `query` reads."""
+    answer = upsweep.json("query", f"SELECT * FROM '{name}'")
+    return answer["columns"], answer["rows"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_items_as_a_table(upsweep, arrow, ending):
+    upsweep.write("in.csv", "bill,price\n007,1.55\nx,2.05\n,3.45\ny,7.05\n")
+    args = ["subset-sum", "in.csv:price", "--id", "bill", "-o", f"out.{ending}"]
+    result = upsweep.json(*args, "--target", "5.00")
+    assert (result["reachable"], result["sum"], result["count"], result["output"]) == (True, "5.00", 2, f"out.{ending}")
+    assert not {"items", "indices", "ids", "solutions"} & set(result), result
+    assert rows_of(upsweep, f"out.{ending}") == (["position", "item", "bill"], [[0, "1.55", "007"], [2, "3.45", None]])
+    result = upsweep.json(*args, "--target", "7.05", "--all", "9")
+    assert result["count"] == 4, result
+    columns = ["solution", "position", "item", "bill"]
+    rows = [[1, 0, "1.55", "007"], [1, 1, "2.05", "x"], [1, 2, "3.45", None], [2, 3, "7.05", "y"]]
+    assert rows_of(upsweep, f"out.{ending}") == (columns, rows)
+    assert upsweep.json(*args, "--target", "0.25")["reachable"] is False
+    assert rows_of(upsweep, f"out.{ending}")[1] == []
+
+
+def test_items_as_text_and_npy(upsweep):
+    upsweep.write("in.txt", "5\n6\n7\n")
+    args = ["subset-sum", "in.txt", "--target", "12"]
+    assert upsweep.ok(*args, "-o", "out.csv") == b"yes: 2 of 3 items add up to 12\noutput out.csv\n"
+    assert (upsweep.folder / "out.csv").read_text() == "position,item\n0,5\n2,7\n"
+    assert upsweep.ok(*args, "-o", "out.csv", "--quiet") == b""
+    assert upsweep.ok(*args, "-o", "-") == b"0\t5\n2\t7\n"
+    assert upsweep.ok(*args, "--format", "csv") == b"position,item\n0,5\n2,7\n"
+    assert json.loads(upsweep.ok(*args, "--format", "json")) == [{"position": 0, "item": 5}, {"position": 2, "item": 7}]
+    upsweep.ok(*args, "-o", "out.npy")
+    assert np.load(upsweep.folder / "out.npy").tolist() == [0, 2]
+    upsweep.ok("subset-sum", "in.txt", "--target", "4", "-o", "out.npy")
+    assert np.load(upsweep.folder / "out.npy").tolist() == []
+    assert upsweep.ok("subset-sum", "in.txt", "--target", "0", "--all", "2", "-o", "-") == b""
+
+
+def test_many_solutions_as_a_table(upsweep):
+    upsweep.write("in.txt", "1\n" * 16)
+    upsweep.ok("subset-sum", "in.txt", "--target", "8", "--all", "20000", "-o", "out.csv")
+    rows = [tuple(map(int, row.split(","))) for row in (upsweep.folder / "out.csv").read_text().split()[1:]]
+    wanted = [(k + 1, i, 1) for k, one in enumerate(itertools.combinations(range(16), 8)) for i in one]
+    assert len(rows) > 1 << 16 and rows == wanted
+
+
+@pytest.mark.parametrize(
+    "options, reported",
+    [
+        (["-o", "out.csv", "--decide"], "--decide finds no items"),
+        (["-o", "out.txt"], "out.txt"),
+        (["-o", "out.npy", "--all", "3"], "omit --all"),
+        (["-o", "-", "--json"], "choose one"),
+        (["-o", "-", "--explain"], "-o FILE"),
+        (["-o", "missing/out.csv"], "missing"),
+        (["--format", "xml"], "--format"),
+    ],
+)
+def test_tables_that_are_refused(upsweep, options, reported):
+    upsweep.write("in.txt", "5\n6\n")
+    done = upsweep.run("subset-sum", "in.txt", "--target", "5", *options)
+    assert done.returncode in (2, 3) and reported in (done.stdout + done.stderr).decode(), done
+    assert not list(upsweep.folder.glob("out*"))

@@ -132,6 +132,7 @@ def test_options_of_csv(tmp_path):
         f"{path}: semicolons, decimal comma, '.' between thousands, header in line 3, 1 line after the table left out, Windows-1252"
     ]
     typed = upsweep.read(path, null=["-"])
+    assert typed.schema.metadata == {b"upsweep.remarks": upsweep.schema(path)["remarks"][0].encode()}
     assert typed.to_pydict() == {
         "Tag": [datetime.date(2024, 2, 1), datetime.date(2024, 2, 2)],
         "Wert": [decimal.Decimal("1234.50"), decimal.Decimal("2.00")],
@@ -173,3 +174,47 @@ def test_errors(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n3\n")
     with pytest.raises(ValueError, match="line 3"):
         upsweep.read(tmp_path / "t.csv")
+
+
+def test_remarks_on_files(tmp_path):
+    usual, other, late = (tmp_path / name for name in ("usual.csv", "other.csv", "late.csv"))
+    usual.write_text("x,day\n1,2024-01-31\n")
+    other.write_text("x;day\n2;Monday\n")
+    late.write_text("x;day\n3;01/02/2024\n")
+    assert upsweep.read(usual).schema.metadata is None
+    assert upsweep.query(f"SELECT x FROM '{usual}'").remarks == []
+    assert upsweep.query("SELECT x FROM t", t={"x": [1]}).remarks == []
+    remarks = upsweep.schema([other, late])["remarks"]
+    assert [line.split(": ", 1)[0] for line in remarks] == [str(other), str(late), str(late)]
+    assert upsweep.read([other, late]).schema.metadata[b"upsweep.remarks"].decode().split("\n") == remarks
+    assert upsweep.query("SELECT SUM(x) FROM t", t=[other, late]).remarks == remarks
+
+
+def test_options_of_csv_in_queries(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("Titel\nx|1,234\ny|2,500\n".encode("utf-16-le"))
+    how = {"encoding": "utf-16le", "skip": 1, "header": False, "delimiter": "|", "decimal": ",", "null": ["x", "-"]}
+    text = f"SELECT column0, column1 FROM '{path}'"
+    rows = [(None, decimal.Decimal("1.234")), ("y", decimal.Decimal("2.500"))]
+    assert upsweep.query(text, **how).rows() == rows
+    assert upsweep.query("SELECT * FROM t", t=path, **how).rows() == rows
+    assert upsweep.query("SELECT * FROM t", {"t": [path]}, **how).rows() == rows
+    answer = upsweep.query(text, **how, types={"column1": "string"})
+    assert answer.rows() == [(None, "1,234"), ("y", "2,500")]
+    assert answer.remarks == upsweep.schema(path, **how)["remarks"] != []
+    # A table with the name of an option.
+    assert upsweep.query("SELECT SUM(x) FROM quote", quote={"x": [1, 2]}).rows() == [(3,)]
+    assert upsweep.query("SELECT * FROM types", types=path, **how).rows() == rows
+
+
+def test_options_of_csv_that_are_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x\n1\n")
+    with pytest.raises(TypeError, match="'delimiter' says how CSV files are written, and t is not a path: it is a dict"):
+        upsweep.query("SELECT x FROM t", t={"x": [1]}, delimiter=";")
+    with pytest.raises(ValueError, match="ragged"):
+        upsweep.query(f"SELECT x FROM '{path}'", ragged="mend")
+    with pytest.raises(TypeError, match="'delimeter' is neither an option nor the table"):
+        upsweep.query(f"SELECT x FROM '{path}'", delimeter=";")
+    with pytest.raises(ValueError, match="no table 't'"):
+        upsweep.query("SELECT x FROM t", delimiter=";")

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
     ("page", "results"),
     [
         ("README.md", 4),
-        ("docs/python.md", 24),
+        ("docs/python.md", 25),
         ("docs/dask.md", 6),
         ("docs/start/python.md", 10),
         ("docs/how-to/fuse.md", 5),
