@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -236,7 +237,12 @@ class Sniffer {
                                    : separator_ != '\0'        ? std::string_view(&separator_, 1)
                                                                : std::string_view();
     if (!given.empty()) return {{given, "", false}};
-    return {std::begin(kDelimiters), std::end(kDelimiters)};
+    // Rows are one cell with any delimiter that does not occur. A comma stands for all of these.
+    std::vector<Delimiter> all;
+    std::copy_if(std::begin(kDelimiters), std::end(kDelimiters), std::back_inserter(all), [&](const Delimiter& each) {
+      return each.text == "," || rest().find(each.text) != std::string_view::npos;
+    });
+    return all;
   }
 
   // The ways to quote, from the usual to the unusual one.

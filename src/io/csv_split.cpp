@@ -29,7 +29,8 @@ class RowSplitter {
  private:
   [[nodiscard]] bool ends_row(std::size_t at) const { return at == text_.size() || ends_line(text_[at]); }
   [[nodiscard]] bool ends_cell(std::size_t at) const {
-    return ends_row(at) || text_.compare(at, marks_.delimiter.size(), marks_.delimiter) == 0;
+    return ends_row(at) ||
+           (text_[at] == marks_.delimiter.front() && text_.compare(at, marks_.delimiter.size(), marks_.delimiter) == 0);
   }
 
   // Returns `line` if a delimiter or the end of the row follows the cell.
