@@ -601,6 +601,7 @@ class Sniffer {
     }
     if (best != nullptr) {
       require_single(candidates, *best);
+      require_no_decimal_comma(*best);
       return *best;
     }
     const Candidate& usual = usual_of(candidates);
@@ -650,6 +651,24 @@ class Sniffer {
                          best.delimiter->called, c.delimiter->called, printable(best.delimiter->text, 20),
                          printable(c.delimiter->text, 20)));
     }
+  }
+
+  // Refuses rows such as 14,50 below a single line: they may be the numbers of one column, which this line names.
+  void require_no_decimal_comma(const Candidate& c) const {
+    if (c.delimiter->text != "," || !options_.delimiter.empty() || separator_ != '\0') return;
+    if (c.width != 2 || c.first != 1 || c.records()[0].cells.size() != 1 || is_sentence(c, c.records()[0])) return;
+    const auto begin = c.records().begin() + 1;
+    const auto end = c.records().begin() + static_cast<std::ptrdiff_t>(c.last);
+    const bool may_be_numbers = std::all_of(begin, end, [](const CsvRecord& record) {
+      const std::string_view text = record.text;
+      return text.find_first_not_of("0123456789,", text.starts_with('-') ? 1 : 0) == std::string_view::npos;
+    });
+    if (!may_be_numbers) return;
+    refuse(
+        fmt::format("line {}: {} may be two columns, or one number with a decimal comma; choose with --delimiter ',' "
+                    "or --delimiter ';'",
+                    begin->line, quoted(begin->text)),
+        *begin, 0);
   }
 
   // Whether most rows have several cells with another delimiter, so that this single column is improbable.
