@@ -573,6 +573,14 @@ class Sniffer {
     return any;
   }
 
+  static bool quotes_all(const Candidate& c) {
+    return std::all_of(c.records().begin() + static_cast<std::ptrdiff_t>(c.first),
+                       c.records().begin() + static_cast<std::ptrdiff_t>(c.last), [](const CsvRecord& record) {
+                         return std::all_of(record.cells.begin(), record.cells.end(),
+                                            [](const CsvCell& cell) { return cell.quoted; });
+                       });
+  }
+
   // Whether a character occurs in cells without quotes, and each of them follows a backslash, as do the quotes within
   // cells. No backslash may precede another character, because it would be a part of the cell.
   static bool has_escaped(const Candidate& c, char quote) {
@@ -626,8 +634,11 @@ class Sniffer {
   // so are backslashes before all quotes.
   static bool is_worse_quoting(const std::vector<Candidate>& candidates, const Candidate& c) {
     const auto is_preferred = [](const Candidate& a, const Candidate& b) {
-      if (a.delimiter != b.delimiter || !a.fits() || !b.fits() || a.width != b.width) return false;
-      if (a.marks.quote != b.marks.quote) return a.marks.quote == '\'' && quotes_cells(a);
+      if (a.delimiter != b.delimiter || !a.fits() || !b.fits()) return false;
+      if (a.marks.quote != b.marks.quote) {
+        return a.marks.quote == '\'' && quotes_cells(a) && (a.width == b.width || quotes_all(a));
+      }
+      if (a.width != b.width) return false;
       return a.marks.escape != 0 && b.marks.escape == 0 && a.marks.rule == QuoteRule::doubled &&
              (has_escaped(b, b.marks.quote) || has_escaped(b, '\''));
     };
@@ -951,12 +962,12 @@ class Sniffer {
   }
 
   // Whether numbers may be names. They may be years, above values that are not all years, or 0, 1, 2, as columns
-  // without names are numbered. They may be any numbers if the first column has no name but a value in every row, like
+  // without names are numbered. They may be any integers if the first column has no name but a value in every row, like
   // row numbers.
   [[nodiscard]] bool may_be_names(const std::vector<std::size_t>& columns) const {
     if (width() == 1 || records().size() == 1) return false;
-    const auto is_number = [&](std::size_t column) { return look_of(first().cells[column].text).kind == Kind::number; };
-    if (!std::all_of(columns.begin(), columns.end(), is_number)) return false;
+    const auto is_integer = [&](std::size_t column) { return small_integer(first(), column).has_value(); };
+    if (!std::all_of(columns.begin(), columns.end(), is_integer)) return false;
     const auto begins_empty = [](const CsvRecord& record) { return is_blank(record.cells.front().text); };
     if (begins_empty(first())) return std::none_of(records().begin() + 1, records().end(), begins_empty);
     const auto are_years = [&](const CsvRecord& record) {
