@@ -579,6 +579,14 @@ class Sniffer {
     return any;
   }
 
+  static bool quotes_all(const Candidate& c) {
+    return std::all_of(c.records().begin() + static_cast<std::ptrdiff_t>(c.first),
+                       c.records().begin() + static_cast<std::ptrdiff_t>(c.last), [](const CsvRecord& record) {
+                         return std::all_of(record.cells.begin(), record.cells.end(),
+                                            [](const CsvCell& cell) { return cell.quoted; });
+                       });
+  }
+
   // Whether a character occurs in cells without quotes, and each of them follows a backslash, as do the quotes within
   // cells. No backslash may precede another character, because it would be a part of the cell.
   static bool has_escaped(const Candidate& c, char quote) {
@@ -607,6 +615,7 @@ class Sniffer {
     }
     if (best != nullptr) {
       require_single(candidates, *best);
+      require_no_decimal_comma(*best);
       return *best;
     }
     const Candidate& usual = usual_of(candidates);
@@ -631,8 +640,11 @@ class Sniffer {
   // so are backslashes before all quotes.
   static bool is_worse_quoting(const std::vector<Candidate>& candidates, const Candidate& c) {
     const auto is_preferred = [](const Candidate& a, const Candidate& b) {
-      if (a.delimiter != b.delimiter || !a.fits() || !b.fits() || a.width != b.width) return false;
-      if (a.marks.quote != b.marks.quote) return a.marks.quote == '\'' && quotes_cells(a);
+      if (a.delimiter != b.delimiter || !a.fits() || !b.fits()) return false;
+      if (a.marks.quote != b.marks.quote) {
+        return a.marks.quote == '\'' && quotes_cells(a) && (a.width == b.width || quotes_all(a));
+      }
+      if (a.width != b.width) return false;
       return a.marks.escape != 0 && b.marks.escape == 0 && a.marks.rule == QuoteRule::doubled &&
              (has_escaped(b, b.marks.quote) || has_escaped(b, '\''));
     };
@@ -656,6 +668,24 @@ class Sniffer {
                          best.delimiter->called, c.delimiter->called, printable(best.delimiter->text, 20),
                          printable(c.delimiter->text, 20)));
     }
+  }
+
+  // Refuses rows such as 14,50 below a single line: they may be the numbers of one column, which this line names.
+  void require_no_decimal_comma(const Candidate& c) const {
+    if (c.delimiter->text != "," || !options_.delimiter.empty() || separator_ != '\0') return;
+    if (c.width != 2 || c.first != 1 || c.records()[0].cells.size() != 1 || is_sentence(c, c.records()[0])) return;
+    const auto begin = c.records().begin() + 1;
+    const auto end = c.records().begin() + static_cast<std::ptrdiff_t>(c.last);
+    const bool may_be_numbers = std::all_of(begin, end, [](const CsvRecord& record) {
+      const std::string_view text = record.text;
+      return text.find_first_not_of("0123456789,", text.starts_with('-') ? 1 : 0) == std::string_view::npos;
+    });
+    if (!may_be_numbers) return;
+    refuse(
+        fmt::format("line {}: {} may be two columns, or one number with a decimal comma; choose with --delimiter ',' "
+                    "or --delimiter ';'",
+                    begin->line, quoted(begin->text)),
+        *begin, 0);
   }
 
   // Whether most rows have several cells with another delimiter, so that this single column is improbable.
@@ -938,12 +968,12 @@ class Sniffer {
   }
 
   // Whether numbers may be names. They may be years, above values that are not all years, or 0, 1, 2, as columns
-  // without names are numbered. They may be any numbers if the first column has no name but a value in every row, like
+  // without names are numbered. They may be any integers if the first column has no name but a value in every row, like
   // row numbers.
   [[nodiscard]] bool may_be_names(const std::vector<std::size_t>& columns) const {
     if (width() == 1 || records().size() == 1) return false;
-    const auto is_number = [&](std::size_t column) { return look_of(first().cells[column].text).kind == Kind::number; };
-    if (!std::all_of(columns.begin(), columns.end(), is_number)) return false;
+    const auto is_integer = [&](std::size_t column) { return small_integer(first(), column).has_value(); };
+    if (!std::all_of(columns.begin(), columns.end(), is_integer)) return false;
     const auto begins_empty = [](const CsvRecord& record) { return is_blank(record.cells.front().text); };
     if (begins_empty(first())) return std::none_of(records().begin() + 1, records().end(), begins_empty);
     const auto are_years = [&](const CsvRecord& record) {

@@ -174,8 +174,13 @@ def replaced(table, old, new):
 
 
 def certain(table, decimal_mark):
-    """Returns the table without the text 1.5 if numbers have a decimal comma: no reader knows that it is not a number."""
-    return replaced(table, "1.5", "1-5") if decimal_mark == "," else table
+    """Returns the table without what no reader can know if numbers have a decimal comma: that the text 1.5 is not a number,
+    and that the name "a, b" above 0,5 does not name two columns."""
+    if decimal_mark != ",":
+        return table
+    if len(table) == 1:
+        table = [dataclasses.replace(table[0], name=table[0].name.replace(",", ""))]
+    return replaced(table, "1.5", "1-5")
 
 
 def is_number(value):

@@ -380,10 +380,15 @@ def test_two_delimiters_that_split_equally_are_both_named(upsweep):
         ("Berlin,2019,2020\nParis,2018,2021\n", [["Berlin", 2019, 2020], ["Paris", 2018, 2021]]),
         ('"1","2"\n"3","4"\n', [[1, 2], [3, 4]]),
         (",1\n,2\nx,3\n", [[None, 1], [None, 2], ["x", 3]]),
+        (",0.64\nx,0.17\n", [[None, "0.64"], ["x", "0.17"]]),
+        ("'x':'9:30'\n'y':'10:15'\n", [["x", "09:30:00"], ["y", "10:15:00"]]),
         (",28-Oct-2006\nx,06-Mar-2011\n", [[None, "2006-10-28"], ["x", "2011-03-06"]]),
         ("1,2,3\n2,3,4\n", [[1, 2, 3], [2, 3, 4]]),
         ("1,2\n" + "3,4\n" * 2000, [[1, 2]] + [[3, 4]] * 2000),
-        ("Report\n\n1,2\n3,4\n", [[1, 2], [3, 4]]),
+        ("Report\n\n1,2,3\n4,5,6\n", [[1, 2, 3], [4, 5, 6]]),
+        ("Report\n\n1,-2\n3,4\n", [[1, -2], [3, 4]]),
+        ("Report\nof May\n\n1,2\n3,4\n", [[1, 2], [3, 4]]),
+        ("# made by x\n1,2\n3,4\n", [[1, 2], [3, 4]]),
     ],
 )
 def test_rows_without_names(upsweep, text, rows):
@@ -462,6 +467,9 @@ def test_other_forms_are_read(upsweep, text, names, rows):
         ("a,b\n1,2,\n3,4\n", ["line 2 has 3 cells, and line 1 has 2", "ends with a delimiter", "--ragged"], 0),
         ("a,b\nx\\, y,1\n", ["line 2 has 3 cells", "--escape '\\'"], 0),
         ("a,b\nx\\, y,1\nz,2\n", ["line 2 has 3 cells", "--escape '\\'"], 0),
+        # One number, or two.
+        ("x\n\n14,50\n-7,25\n", ["line 3: '14,50'", "decimal comma", "--delimiter ';'"], 0),
+        ("#\n14,50\n", ["line 2: '14,50'", "decimal comma", "--delimiter ','"], 0),
         # Quotes that do not quote whole cells.
         ('a,b,c\nx"y, z",1\np,q,2\n', ["line 2: a quote inside the unquoted cell 'x\"y'", "--quote none"], 0),
         ('a,b,c\nx,y,1\nfly"long 9\'6"" rod, his.",2\n', ["line 3: a quote inside the unquoted cell", "--quote none"], 1),

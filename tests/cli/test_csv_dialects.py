@@ -45,6 +45,8 @@ def ordered(rows):
         ("a, b\nx, y\n", ["--delimiter", ", "], ["a", "b"], [["x", "y"]]),
         ("a§b\nx§y\n", ["--delimiter", "§"], ["a", "b"], [["x", "y"]]),
         ("a^b\n1^2\n3\n", ["--delimiter", "^", "--ragged", "fill"], ["a", "b"], [[1, 2], [3, None]]),
+        ("x\n\n14,50\n", ["--delimiter", ";"], ["x"], [[None], ["14.50"]]),
+        ("x\n\n14,50\n", ["--delimiter", ","], ["column0", "column1"], [[14, 50]]),
         # --quote
         ("a,b\n'x,y',1\nit's,2\n", ["--quote", "'"], ["a", "b"], [["x,y", 1], ["it's", 2]]),
         ('a,b\n"x",1\n"y",2\n', ["--quote", "none"], ["a", "b"], [['"x"', 1], ['"y"', 2]]),
