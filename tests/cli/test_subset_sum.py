@@ -590,6 +590,13 @@ def test_labels(upsweep, arrow, name):
     )
 
 
+def test_labels_of_csv_with_options(upsweep, arrow):
+    upsweep.write("t.csv", "007;3.5\n008;1.5\n009;2.5\n")
+    options = ["--header", "no", "--skip", "1", "--delimiter", ";"]
+    result = upsweep.json("subset-sum", "t.csv:column1", "--target", "4.0", "--id", "column0", *options)
+    assert (result["indices"], result["ids"], result["items"]) == ([0, 1], ["008", "009"], ["1.5", "2.5"])
+
+
 def test_labels_of_a_file_that_is_not_there(upsweep):
     for name in ("none.csv:x", "none.txt"):
         message = upsweep.fails("not_found", "subset-sum", name, "--target", "3", "--id", "word")["message"]
