@@ -108,6 +108,10 @@ class CsvTable final : public ArrowTable {
   [[nodiscard]] std::vector<std::string> remarks() const override { return remarks_; }
   [[nodiscard]] Format format() const override { return Format::csv; }
   [[nodiscard]] bool is_partial() const override { return is_partial_; }
+  [[nodiscard]] bool has_plain_numbers() const override {
+    const CsvValues& values = format_.file->dialect.values;
+    return values.decimal == '.' && values.thousands.empty();
+  }
 
   [[nodiscard]] RecordBatches batches(int row_group, const std::vector<int>& columns) const override {
     const std::vector<int> wanted = Selection(columns).columns;
