@@ -338,6 +338,21 @@ std::int64_t bytes_of(const Statement& statement, const Table& table) {
   return std::max<std::int64_t>(table.rows(), 0) * bits / 8;
 }
 
+/// Runs a query with LIMIT on the first rows of its files. Returns nothing if the answer has too few rows. Also returns
+/// nothing after an error that the types of all rows, or with --ragged fill their columns, may avoid: `fits` = false.
+std::optional<Answer> answer_of_first_rows(const Common& common, const Statement& statement, const Table& table,
+                                           const QueryMemory& memory, bool& fits) {
+  try {
+    Answer answer = Query(statement, table).run(common.policy(), table, {}, memory);
+    if (std::ssize(answer.rows) == statement.row_limit()) return answer;
+  } catch (const Error& error) {
+    const bool may_get_columns = common.csv.ragged == io::Ragged::fill;
+    if (error.code() == Code::interrupted || (error.code() == Code::unknown_column && !may_get_columns)) throw;
+    fits = false;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 int run_query(const Common& given, const QueryOptions& asked) {
@@ -347,9 +362,26 @@ int run_query(const Common& given, const QueryOptions& asked) {
   if (!options.files.empty()) return query_on_ranks(given, options, format, memory);
   const Policy policy = given.policy();  // refuses a device that is not there
   const Statement statement(options.sql);
-  const auto table =
-      io::open_tables({path_of(statement, options.tables)}, given.csv, {}, given.threads, options.spill_folder);
+  io::CsvOptions csv = given.csv;
+  const std::vector<std::string> paths = {path_of(statement, options.tables)};
+  csv.first_bytes = given.on_gpu() ? 0 : io::first_bytes(paths, statement.row_limit());
+  const auto open = [&] { return io::open_tables(paths, csv, {}, given.threads, options.spill_folder); };
+  auto table = open();
+  std::optional<Answer> first;
+  while (io::is_partial(*table)) {
+    bool fits = true;
+    first = answer_of_first_rows(given, statement, *table, memory, fits);
+    if (first) break;
+    csv.first_bytes = fits ? io::more_bytes(csv.first_bytes) : 0;
+    table = open();
+  }
   take_remarks(table->remarks(), given.shows_remarks());
+  if (first) {
+    AnswerOutput output(options, format, first->columns);
+    output.write(first->rows);
+    output.report(given, *first, memory);
+    return 0;
+  }
   const Query query(statement, *table);
   const Common common = with_device(given, statement.selects_rows() ? 0 : bytes_of(statement, *table));
   AnswerOutput output(options, format, query.columns());

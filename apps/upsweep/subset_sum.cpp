@@ -241,8 +241,8 @@ class Labels {
  public:
   /// In CSV a label is the text of the file, as 007 is not 7. Throws as open_table() does; unknown_column,
   /// unsupported_type.
-  Labels(std::string path, const std::string& column)
-      : path_(std::move(path)), table_(io::open_table(path_, io::as_written(), 1)) {
+  Labels(std::string path, const std::string& column, const io::CsvOptions& csv)
+      : path_(std::move(path)), table_(io::open_table(path_, io::as_written(csv), 1)) {
     const std::vector<Field>& fields = table_->fields();
     const auto is_it = [&](const Field& field) { return field.name == column; };
     const auto found = std::find_if(fields.begin(), fields.end(), is_it);
@@ -609,7 +609,7 @@ int run_subset_sum(const Common& common, const SubsetSumOptions& asked) {
   const SubsetProblem problem = read_problem(options.input, options.target, options.tolerance, common.csv);
   take_remarks(problem.items.remarks, common.shows_remarks());
   std::optional<Labels> labels;
-  if (options.id) labels.emplace(io::table_of(options.input), *options.id);
+  if (options.id) labels.emplace(io::table_of(options.input), *options.id, common.csv);
   const Labels* const names = labels ? &*labels : nullptr;
   std::optional<ItemTable> table;
   if (options.output) table.emplace(options, format, problem, names);

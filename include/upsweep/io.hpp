@@ -46,6 +46,9 @@ struct CsvOptions {
   std::string date_format = {};  ///< of dates and times, such as "%d/%m/%Y %H:%M:%S"
   std::vector<std::pair<std::string, std::string>> types = {};  ///< column and type; an empty column means all columns
   Ragged ragged = Ragged::refuse;
+  /// If it is not 0, only rows are read that begin within this number of bytes after the header row. Types are those of
+  /// these rows. Files after the first file that has more rows add columns, but no rows.
+  std::int64_t first_bytes = 0;
 
   /// Sets the option that the command calls --`name`, such as "date-format", from text. Python calls it date_format,
   /// which is also accepted. Throws invalid_argument for an unknown name or value.

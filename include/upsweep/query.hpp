@@ -310,6 +310,8 @@ class UPSWEEP_CONTAINERS Statement {
   /// Returns whether the query returns rows of its table: it has neither aggregates nor GROUP BY. Such queries run on
   /// the CPU only.
   [[nodiscard]] bool selects_rows() const;
+  /// Returns the number after LIMIT of a query of rows without ORDER BY, which stops reading early; otherwise nullopt.
+  [[nodiscard]] std::optional<std::int64_t> row_limit() const;
 
  private:
   friend class Query;

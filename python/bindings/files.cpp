@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -18,6 +20,7 @@
 #include "bindings.hpp"
 #include "io/joined_fields.hpp"
 #include "io/schema.hpp"
+#include "io/table.hpp"
 #include "io/whole_table.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/io.hpp"
@@ -32,6 +35,13 @@ constexpr const char* kStreamCapsule = "arrow_array_stream";  // the name in Arr
 /// Converts a path, given as the bytes of the file system: these need not be UTF-8.
 std::string path_of(const nb::bytes& given) { return {given.c_str(), given.size()}; }
 
+std::vector<std::string> paths_of(const std::vector<nb::bytes>& given) {
+  std::vector<std::string> paths;
+  paths.reserve(given.size());
+  for (const nb::bytes& path : given) paths.push_back(path_of(path));
+  return paths;
+}
+
 using Words = std::vector<std::pair<std::string, std::string>>;
 
 /// Sets options from their names and values.
@@ -41,12 +51,12 @@ io::CsvOptions options_of(const Words& words) {
   return options;
 }
 
-/// Opens the table of all files that match the paths.
-std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads, const Words& csv) {
-  const io::CsvOptions options = options_of(csv);
-  std::vector<std::string> paths;
-  paths.reserve(given.size());
-  for (const nb::bytes& path : given) paths.push_back(path_of(path));
+/// Opens the table of all files that match the paths. `first_bytes` is as in CsvOptions.
+std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads, const Words& csv,
+                            std::int64_t first_bytes = 0) {
+  io::CsvOptions options = options_of(csv);
+  options.first_bytes = first_bytes;
+  const std::vector<std::string> paths = paths_of(given);
   const nb::gil_scoped_release released;
   return io::open_tables(paths, options, threads);
 }
@@ -71,6 +81,11 @@ nb::capsule read_files(const std::vector<nb::bytes>& given, int threads, const W
   });
 }
 
+/// Returns the first bytes that a query with LIMIT reads of files.
+std::int64_t first_bytes(const std::vector<nb::bytes>& paths, std::optional<std::int64_t> row_limit) {
+  return io::first_bytes(paths_of(paths), row_limit);
+}
+
 /// Returns a number, or None for one that is not known.
 nb::object known(std::int64_t number) {
   if (number < 0) return nb::none();
@@ -79,9 +94,7 @@ nb::object known(std::int64_t number) {
 
 /// Describes the table of all files that match the paths.
 nb::dict describe_files(const std::vector<nb::bytes>& given, int threads, const Words& csv) {
-  std::vector<std::string> paths;
-  paths.reserve(given.size());
-  for (const nb::bytes& path : given) paths.push_back(path_of(path));
+  const std::vector<std::string> paths = paths_of(given);
   const io::CsvOptions options = options_of(csv);
   io::Schema found;
   {
@@ -150,7 +163,10 @@ NB_MODULE(_files, module) {
   using namespace upsweep::python;
   module.doc() = "Functions with which upsweep.query reads files. Private: its names may change with any version.";
   define_errors(module);
-  module.def("open", &open, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"));
+  module.def("open", &open, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"), nb::arg("first_bytes") = 0);
+  module.def("is_partial", &upsweep::io::is_partial, nb::arg("table"));
+  module.def("first_bytes", &first_bytes, nb::arg("paths"), nb::arg("row_limit"));
+  module.def("more_bytes", &upsweep::io::more_bytes, nb::arg("first_bytes"));
   module.def("join", &join, nb::arg("paths"), nb::arg("tables"));
   module.def("open_joined", &open_joined, nb::arg("path"), nb::arg("table"), nb::arg("all"), nb::arg("places"));
   module.def("read", &read_files, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"));

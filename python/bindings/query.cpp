@@ -259,6 +259,7 @@ void define_queries(nb::module_& module) {
       .def_prop_ro("table", &Statement::table)
       .def("may_name", &Statement::may_name, nb::arg("column"))
       .def_prop_ro("selects_rows", &Statement::selects_rows)
+      .def_prop_ro("row_limit", &Statement::row_limit)
       .def("table_among", &Statement::table_among, nb::arg("names"))
       .def("refuse_table", &Statement::refuse_table, nb::arg("why"));
   nb::class_<Query>(module, "Query", "A query, typed for a table.")

@@ -12,7 +12,7 @@ import os
 import re
 import weakref
 import zoneinfo
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -219,7 +219,8 @@ def query(
         quotes. WHERE, GROUP BY, ORDER BY, LIMIT and OFFSET are supported. PostgreSQL defines the semantics. List functions,
         such as ``list_sum(list_filter(x, e -> e > 30))``, compute numbers from columns of lists. Without aggregates and GROUP
         BY, the answer has a row for each row of the table that WHERE keeps: ``SELECT *, x * 2 AS twice FROM t``. These rows
-        are in the order of the table unless there is an ORDER BY. With LIMIT and without ORDER BY, reading stops early.
+        are in the order of the table unless there is an ORDER BY. With LIMIT and without ORDER BY, reading stops early, and the
+        columns of CSV files have the types of the rows that were read.
     device : {"cpu", "cuda", "auto"}
         The device that runs the query; "cuda" copies the columns to a GPU, "auto" does this if there is a GPU. Queries of rows
         run on the CPU: they refuse "cuda".
@@ -287,8 +288,38 @@ def query(
     source = statement.path or given(statement, merged(tables, named), keywords)
     refuse_others(statement, named, keywords)
     place = _place(device, statement.selects_rows)
-    table, whole = _table(source, statement.path or statement.table, statement, csv)
-    return Answer(typed(statement, table, whole).run(table, place, most_bytes, spill_folder), table.remarks)
+
+    def run(table: Any, whole: Any = None) -> Answer:
+        return Answer(typed(statement, table, whole).run(table, place, most_bytes, spill_folder), table.remarks)
+
+    paths = paths_of(source)
+    if paths and (answer := _answer_of_first_rows(statement, paths, csv, run)) is not None:
+        return answer
+    return run(*_table(source, statement.path or statement.table, statement, csv))
+
+
+def _answer_of_first_rows(
+    statement: Any, paths: list[str], csv: Mapping[str, Any], run: Callable[[Any], Answer]
+) -> Answer | None:
+    """Runs a query with LIMIT on the first rows of files, which may have all rows that it needs. Otherwise returns None."""
+    if statement.row_limit is None:
+        return None
+    files = files_module()
+    size = files.first_bytes([bytes_of_path(path, "a file's name") for path in paths], statement.row_limit)
+    while size > 0:
+        table = open_files(paths, _options.current().threads, csv, size)
+        if not files.is_partial(table):
+            return run(table)
+        try:
+            answer = run(table)
+        except (ArithmeticError, MemoryError, NotImplementedError, TypeError, ValueError) as error:
+            if getattr(error, "code", None) == "unknown_column" and csv.get("ragged") != "fill":
+                raise
+            return None  # the types of all rows, or their columns, may fit the query
+        if len(answer) == statement.row_limit:
+            return answer
+        size = files.more_bytes(size)
+    return None
 
 
 def parsed(sql: str) -> Any:
@@ -713,9 +744,12 @@ def matching(paths: Sequence[str]) -> list[str]:
     return [os.fsdecode(file) for path in paths for file in module.matching(bytes_of_path(path, "a file's name"))]
 
 
-def open_files(paths: Sequence[str], threads: int, csv: Mapping[str, Any] = MappingProxyType({})) -> Any:
-    """The table of the files that match the paths. `csv`: how CSV files are written, as for `read`."""
-    return files_module().open([bytes_of_path(path, "a file's name") for path in paths], threads, file_options(csv))
+def open_files(paths: Sequence[str], threads: int, csv: Mapping[str, Any] = MappingProxyType({}), first_bytes: int = 0) -> Any:
+    """The table of the files that match the paths. `csv`: how CSV files are written, as for `read`. `first_bytes`: 0, or the number of
+    first bytes of CSV files whose rows are read."""
+    return files_module().open(
+        [bytes_of_path(path, "a file's name") for path in paths], threads, file_options(csv), first_bytes
+    )
 
 
 def joined_columns(paths: Sequence[str], fields: Sequence[tuple]) -> tuple[Any, list[list[int]]]:

@@ -29,7 +29,7 @@ arrow::Compression::type codec_of(Format format) {
 
 }  // namespace
 
-FilePath decompress(const FilePath& file, Format format, const std::string& folder) {
+FilePath decompress(const FilePath& file, Format format, const std::string& folder, std::int64_t most) {
   const std::string& name = file.name;
   const arrow::Compression::type type = codec_of(format);
   if (!arrow::util::Codec::IsAvailable(type)) {
@@ -48,8 +48,12 @@ FilePath decompress(const FilePath& file, Format format, const std::string& fold
                                                "again",
                                                name, describe(format), printable(read.status().message(), 200)));
     }
-    if ((*read)->size() == 0) return std::move(spool).finish();
+    if ((*read)->size() == 0) return spool.file();
     spool.write((*read)->data(), (*read)->size());
+    if (most == 0 || spool.written() < most) continue;
+    FilePath cut = spool.file();
+    cut.is_cut = true;
+    return cut;
   }
 }
 

@@ -276,13 +276,14 @@ void CsvFile::read(char* to, std::int64_t bytes, std::int64_t offset) const {
   throw_changed(path);
 }
 
-std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor, const CsvOptions& options) {
-  CsvFile file{.path = path, .descriptor = std::move(descriptor)};
+std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor, const CsvOptions& options,
+                                        bool is_cut) {
+  CsvFile file{.path = path, .descriptor = std::move(descriptor), .has_more = is_cut};
   file.size = file_state(file.descriptor, path).size;
   set_encoding(file, options);
   if (options.skip_end) file.size = start_of_last_lines(file, 0, *options.skip_end);
   const std::string head = read_text(file, 0, std::min(kHeadBytes, file.size));
-  const std::string tail = tail_of(file);
+  const std::string tail = is_cut ? std::string() : tail_of(file);
   const Encoding encoding = file.dialect.encoding;
   file.dialect = sniff({path, head, tail, file.size}, options);
   file.dialect.encoding = encoding;
@@ -293,9 +294,10 @@ std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor desc
     return std::make_shared<const CsvFile>(std::move(file));
   }
   file.rows = std::make_shared<const RegularRows>(file.descriptor, path, file.view, file.dialect.rows, file.names,
-                                                  file.dialect.line, file.size);
+                                                  file.dialect.line, file.size, options.first_bytes);
   file.view = file.rows;
   file.delimiter = file.rows->delimiter();
+  file.has_more = is_cut || file.rows->has_more();
   file.names = 0;
   file.size = file.rows->size();
   return std::make_shared<const CsvFile>(std::move(file));
@@ -311,7 +313,7 @@ bool is_single_byte(const CsvFile& file) {
 
 std::shared_ptr<const CsvFile> with_descriptor(const CsvFile& file, Descriptor descriptor) {
   return std::make_shared<const CsvFile>(CsvFile{file.path, std::move(descriptor), file.size, file.names,
-                                                 file.delimiter, file.dialect, file.view, file.rows});
+                                                 file.delimiter, file.dialect, file.view, file.rows, file.has_more});
 }
 
 void CsvMemory::load(const CsvFile& file, std::int64_t begin, std::int64_t end) {

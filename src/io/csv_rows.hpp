@@ -30,6 +30,7 @@ struct CsvFile {
   CsvDialect dialect = {};                       ///< of the file
   std::shared_ptr<const TextView> view = {};     ///< null: the bytes are those of the file
   std::shared_ptr<const RegularRows> rows = {};  ///< the view, if it rewrites rows
+  bool has_more = false;                         ///< the table has more rows, which are not in the file or the view
 
   /// Returns the number of rows before the first row of values.
   [[nodiscard]] std::int64_t header_rows() const { return dialect.header.empty() ? 0 : dialect.header.back(); }
@@ -38,9 +39,11 @@ struct CsvFile {
   void read(char* to, std::int64_t bytes, std::int64_t offset) const;
 };
 
-/// Opens a file, and determines how it is written as far as `options` leave it open. Throws upsweep::Error: unreadable,
-/// and malformed as sniff() and the views do.
-std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor, const CsvOptions& options = {});
+/// Opens a file, and determines how it is written as far as `options` leave it open. `is_cut`: the file has only the
+/// first bytes of the text, with all rows that options.first_bytes determines. Throws upsweep::Error: unreadable, and
+/// malformed as sniff() and the views do.
+std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor, const CsvOptions& options = {},
+                                        bool is_cut = false);
 
 /// Returns whether a text that is not UTF-8 has one byte per character: no character of UTF-8 has several bytes. Reads
 /// all of the file.

@@ -74,7 +74,7 @@ class CsvTable final : public ArrowTable {
  private:
   // Returns false if the file is not UTF-8, and nothing says that it is.
   bool open(const CsvOptions& options, const ChooseColumn& choose, int threads) {
-    const auto file = open_csv(path_, open_again(file_, state_), options);
+    const auto file = open_csv(path_, open_again(file_, state_), options, file_.is_cut);
     const CsvNames names = read_names(*file);
     format_ = {file, static_cast<int>(names.names.size())};
     check_first_block(names.end);
@@ -85,14 +85,17 @@ class CsvTable final : public ArrowTable {
     std::iota(wanted.begin(), wanted.end(), 0);
     if (choose) wanted.assign(1, choose(fields_));
     std::erase(wanted, -1);
+    const std::int64_t first = options.first_bytes > 0 ? options.first_bytes : file->size;
+    const std::int64_t until = std::min(names.end + first, file->size);
     const std::vector<int> undecided = set_required_types(options, wanted);
-    auto [rows, found] = find_content(file, names.end, undecided, format_.columns, threads);
+    auto [rows, found] = find_content(file, names.end, until, undecided, format_.columns, threads);
     if (rows.fault) refuse_rows(first_of(first_failure(names.end), rows));
     if (!rows.is_utf8 && options.encoding.empty() && file->dialect.encoding == Encoding::utf8 &&
         is_single_byte(*file)) {
       return false;
     }
     row_groups_ = std::move(rows.row_groups);
+    is_partial_ = file->has_more || (until < file->size && row_groups_.back().end < file->size);
     set_types(undecided, found, static_cast<bool>(choose));
     starts_ = {0};
     read_to_count_ = true;
@@ -105,6 +108,11 @@ class CsvTable final : public ArrowTable {
  public:
   [[nodiscard]] std::vector<std::string> remarks() const override { return remarks_; }
   [[nodiscard]] Format format() const override { return Format::csv; }
+  [[nodiscard]] bool is_partial() const override { return is_partial_; }
+  [[nodiscard]] bool has_plain_numbers() const override {
+    const CsvValues& values = format_.file->dialect.values;
+    return values.decimal == '.' && values.thousands.empty();
+  }
 
   [[nodiscard]] RecordBatches batches(int row_group, const std::vector<int>& columns) const override {
     const std::vector<int> wanted = Selection(columns).columns;
@@ -320,6 +328,7 @@ class CsvTable final : public ArrowTable {
   std::deque<std::string> required_;     // texts of their options
   std::vector<CsvRowGroup> row_groups_;  // of the file, in order
   std::vector<std::string> remarks_;
+  bool is_partial_ = false;
 };
 
 }  // namespace

@@ -257,8 +257,8 @@ std::shared_ptr<arrow::DataType> arrow_type_of(CsvRequiredType type) {
   detail::no_such_value();
 }
 
-CsvContent find_content(const std::shared_ptr<const CsvFile>& file, std::int64_t begin, const std::vector<int>& columns,
-                        int all_columns, int threads) {
+CsvContent find_content(const std::shared_ptr<const CsvFile>& file, std::int64_t begin, std::int64_t until,
+                        const std::vector<int>& columns, int all_columns, int threads) {
   FoundText found_text(columns.size());
   std::mutex mutex;
   CsvContent content{{}, {std::vector<ColumnShape>(columns.size())}};
@@ -271,7 +271,7 @@ CsvContent find_content(const std::shared_ptr<const CsvFile>& file, std::int64_t
   };
   ExamineRows examine;
   if (!columns.empty()) examine = [&](const CsvRowGroup& part, const CsvMemory& memory) { add(part, &memory); };
-  content.rows = find_rows(*file, begin, file->size, all_columns == 1, threads, examine);
+  content.rows = find_rows(*file, begin, until, all_columns == 1, threads, examine);
   if (!content.rows.are_examined && !content.rows.fault && examine) {
     // A row group began within quotes. Its cells may have been wrong, and so may a column that they made text.
     all = {std::vector<ColumnShape>(columns.size())};

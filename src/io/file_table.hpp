@@ -34,6 +34,10 @@ class FileTable : public Table, public RowPlaces {
   [[nodiscard]] virtual std::int64_t nulls(int /*column*/) const { return -1; }
   /// Returns the bytes of a column in the file; -1: unknown.
   [[nodiscard]] virtual std::int64_t bytes(int /*column*/) const { return -1; }
+  /// Returns whether rows of the file are missing because of CsvOptions::first_bytes.
+  [[nodiscard]] virtual bool is_partial() const { return false; }
+  /// Whether text has numbers with a decimal point, and nothing between thousands.
+  [[nodiscard]] virtual bool has_plain_numbers() const { return true; }
   /// Returns the line in which a cell begins, as an editor counts it; -1: the file has no lines.
   [[nodiscard]] virtual std::int64_t line(std::int64_t /*row*/, int /*column*/) const { return -1; }
   [[nodiscard]] std::string place(std::int64_t row, int column) const final {

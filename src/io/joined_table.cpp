@@ -279,6 +279,9 @@ class JoinedTable final : public Table, public RowPlaces {
     if (source.column < 0) return {};
     return file.table->batch_ranges(row_group - file.first_row_group, source.column);
   }
+  [[nodiscard]] bool is_partial() const {
+    return std::any_of(files_.begin(), files_.end(), [](const File& file) { return io::is_partial(*file.table); });
+  }
   [[nodiscard]] std::vector<std::string> remarks() const override {
     constexpr std::size_t kMost = 10;  // more lines would hide the answer
     std::vector<std::string> all;
@@ -359,7 +362,33 @@ class JoinedTable final : public Table, public RowPlaces {
   std::int64_t next_row_ = 0;  // the number of the next file's first row
 };
 
+// The columns of a file without its rows.
+class NoRows final : public Table {
+ public:
+  explicit NoRows(std::unique_ptr<Table> file) : file_(std::move(file)) {}
+
+  [[nodiscard]] const std::vector<Field>& fields() const override { return file_->fields(); }
+  [[nodiscard]] int row_groups() const override { return 0; }
+  [[nodiscard]] std::int64_t rows() const override { return 0; }
+  [[nodiscard]] std::int64_t rows(int /*row_group*/) const override { return 0; }
+  [[nodiscard]] ColumnRange range(int /*row_group*/, int /*column*/) const override { return {}; }
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*row_group*/,
+                                                  const std::vector<int>& /*columns*/) const override {
+    return nullptr;  // there is no row group
+  }
+  [[nodiscard]] std::vector<std::string> remarks() const override { return file_->remarks(); }
+
+ private:
+  std::unique_ptr<Table> file_;
+};
+
 }  // namespace
+
+bool is_partial(const Table& table) {
+  if (const auto* const file = dynamic_cast<const FileTable*>(&table)) return file->is_partial();
+  const auto* const joined = dynamic_cast<const JoinedTable*>(&table);
+  return joined != nullptr && joined->is_partial();
+}
 
 std::int64_t expected_rows(const Table& table) {
   if (table.rows() >= 0) return table.rows();
@@ -377,10 +406,14 @@ JoinedFiles open_files(const std::vector<std::string>& paths, const CsvOptions& 
   JoinedFiles joined;
   JoinedFields fields;
   std::vector<std::string> patterned;  // the files that match a pattern; an empty name for any other file
+  bool has_gap = false;                // rows of an earlier file are missing
   for (const std::string& path : paths) {
     for (const std::string& file : matching_files(path)) {
       const std::string name = file == "-" ? std::string(kStandardInput) : file;
-      joined.files.push_back({name, open_table(file, csv, choose, threads, spool_folder)});
+      std::unique_ptr<Table> table = open_table(file, csv, choose, threads, spool_folder);
+      if (has_gap) table = std::make_unique<NoRows>(std::move(table));
+      has_gap = has_gap || is_partial(*table);
+      joined.files.push_back({name, std::move(table)});
       joined.files.back().places = fields.add(name, joined.files.back().table->fields());
       patterned.push_back(file == path ? "" : file);
     }

@@ -22,7 +22,7 @@ std::unique_ptr<Table> open_arrow_table(Format format, const FilePath& file, con
                   file.name, describe(format)));
 }
 
-FilePath decompress(const FilePath& file, Format format, const std::string& /*folder*/) {
+FilePath decompress(const FilePath& file, Format format, const std::string& /*folder*/, std::int64_t /*most*/) {
   throw Error(
       Code::not_built,
       fmt::format("{}: is compressed by {}, and decompressing needs Arrow C++, which this build does not include; "

@@ -15,6 +15,7 @@
 #include "core/decimal.hpp"
 #include "core/visit.hpp"
 #include "io/column.hpp"
+#include "io/file_table.hpp"
 #include "io/format.hpp"
 #include "io/npy_table.hpp"
 #include "io/posix.hpp"
@@ -227,6 +228,7 @@ void append_all(Numbers& numbers, const T* elements, std::int64_t n, int scale) 
 void read_column(ColumnReader& reader, Numbers& numbers) {
   const ColumnInfo& info = reader.info();
   numbers.name = info.name;
+  numbers.remarks = reader.remarks();
   if (info.meaning != Meaning::number && info.meaning != Meaning::decimal) {
     const std::string_view what = info.meaning == Meaning::date      ? "dates"
                                   : info.meaning == Meaning::boolean ? "booleans"
@@ -262,6 +264,12 @@ void append_cell(Numbers& numbers, std::string_view cell) {
     refuse_number(numbers, cell, fault, is_text ? Code::unsupported_type : code_of(fault));
   }
   append(numbers, number);
+}
+
+// Whether the cells of a column are written like lines of text. Other forms, such as 1.234,50, are read as numbers.
+bool has_plain_numbers(const Table& table) {
+  const auto* const file = dynamic_cast<const FileTable*>(&table);
+  return file == nullptr || file->has_plain_numbers();
 }
 
 void read_cells(TableColumn csv, Numbers& numbers) {
@@ -366,7 +374,7 @@ Numbers read_numbers(std::string_view source, const CsvOptions& csv) {
     read_column(reader, numbers);
   } else if (once || (opened.regular && opened.format == Format::unknown && !found.column)) {
     LineReader(opened.file.get(), numbers).read();
-  } else if (auto cells = open_csv_column(source, csv)) {
+  } else if (auto cells = open_csv_column(source, csv); cells && has_plain_numbers(*cells->table)) {
     read_cells(std::move(*cells), numbers);
   } else {
     read_column(*open_column(source, 0, Nulls::refused, csv), numbers);

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "io/arrow_table.hpp"
 #include "io/column.hpp"
+#include "io/csv_dialect.hpp"
+#include "io/csv_rows.hpp"
+#include "io/decoded_text.hpp"
 #include "io/joined_fields.hpp"
 #include "io/npy_table.hpp"
 #include "io/posix.hpp"
@@ -37,14 +41,30 @@ namespace {
                                            path));
 }
 
-// Opens a file for reading at any place, without compression.
-Opened open_whole(const std::string& path, const std::string& folder) {
-  if (path == "-" || path == kStandardInputPath) return spooled_standard_input(folder);
+// Opens a file for reading at any place, without compression. `most` is as for at_any_place().
+Opened open_copied(const std::string& path, const std::string& folder, std::int64_t most) {
+  if (path == "-" || path == kStandardInputPath) return spooled_standard_input(folder, most);
   Opened opened = open_file(path);
-  if (opened.regular || can_be_spooled(opened.file)) return at_any_place(std::move(opened), folder);
+  if (opened.regular || can_be_spooled(opened.file)) return at_any_place(std::move(opened), folder, most);
   throw Error(Code::unreadable, fmt::format("{}: is a device, and tables are read only from files, pipes and standard "
                                             "input; save it to a file",
                                             path));
+}
+
+// Whether the first bytes of a file are CSV of UTF-8 or Windows-1252, which may end anywhere.
+bool may_be_cut(const Opened& opened) {
+  if (opened.format != Format::unknown && opened.format != Format::csv) return false;
+  std::array<char, kEncodingBytes> head{};
+  const std::int64_t got = read_fully_at(opened.file.get(), head.data(), kEncodingBytes, 0, opened.path.name);
+  return encoding_of({head.data(), static_cast<std::size_t>(got)}) == Encoding::utf8;
+}
+
+// Opens a file as open_copied() does. A copy of CSV has at least the rows that csv.first_bytes determines.
+Opened open_whole(const std::string& path, const std::string& folder, const CsvOptions& csv = {}) {
+  const bool needs_first = csv.first_bytes > 0 && !csv.skip_end && csv.encoding.empty();
+  const std::int64_t most = needs_first ? kHeadBytes + csv.first_bytes + 2 * kLongestRow : 0;
+  Opened opened = open_copied(path, folder, most);
+  return opened.path.is_cut && !may_be_cut(opened) ? open_copied(path, folder, 0) : std::move(opened);
 }
 
 std::unique_ptr<Table> open_regular(Opened opened, const CsvOptions& csv, const ChooseColumn& choose, int threads) {
@@ -132,7 +152,23 @@ std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv
 
 std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv, const ChooseColumn& choose,
                                   int threads, const std::string& spool_folder) {
-  return open_regular(open_whole(path, spool_folder), csv, choose, threads);
+  return open_regular(open_whole(path, spool_folder, csv), csv, choose, threads);
+}
+
+std::int64_t first_bytes(const std::vector<std::string>& paths, std::optional<std::int64_t> row_limit) {
+  constexpr std::int64_t kMostRows = std::int64_t{1} << 20;
+  if (!row_limit || *row_limit > kMostRows) return 0;
+  for (const std::string& path : paths) {
+    for (const std::string& file : matching_files(path)) {
+      if (file != "-" && file != kStandardInputPath && !is_regular(file)) return 0;
+    }
+  }
+  return std::int64_t{1} << 20;
+}
+
+std::int64_t more_bytes(std::int64_t first_bytes) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 29;
+  return first_bytes < kMost ? 8 * first_bytes : 0;
 }
 
 std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads, Nulls nulls, const CsvOptions& csv) {

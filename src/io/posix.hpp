@@ -67,6 +67,7 @@ struct FilePath {
   std::string name;                             ///< in messages
   std::string path;                             ///< opens it
   std::shared_ptr<const Descriptor> file = {};  ///< keeps a file without a name, such as a copy of standard input
+  bool is_cut = false;                          ///< it is a copy of only the first bytes
 };
 
 /// Identifies the file of a path, and its state: it differs after a change.

@@ -286,10 +286,10 @@ class RegularRows::Rewriter {
 };
 
 RegularRows::RegularRows(const Descriptor& file, std::string path, std::shared_ptr<const TextView> view, RowForm form,
-                         std::int64_t begin, std::int64_t line, std::int64_t end)
+                         std::int64_t begin, std::int64_t line, std::int64_t end, std::int64_t most)
     : path_(std::move(path)), view_(std::move(view)), form_(std::move(form)), end_(end) {
   // Cells past the last column must not be lost, so the widest row decides the number of columns.
-  while (!scan(file, {begin, 0, line}, end)) marks_.clear();
+  while (!scan(file, {begin, 0, line}, most > 0 ? begin + most : end)) marks_.clear();
 }
 
 char RegularRows::delimiter() const {
@@ -297,12 +297,12 @@ char RegularRows::delimiter() const {
   return written.size() == 1 && written != " " ? written.front() : ',';
 }
 
-bool RegularRows::scan(const Descriptor& file, const Mark& start, std::int64_t end) {
+bool RegularRows::scan(const Descriptor& file, const Mark& start, std::int64_t until) {
   std::string out;
   Rewriter rows(*this, file, start);
   marks_.push_back(start);
   std::int64_t written = 0;
-  while (rows.next(out)) {
+  while (rows.in() < until && rows.next(out)) {
     written += std::ssize(out);
     out.clear();
     if (rows.in() - marks_.back().in < tuning::kText.decoded) continue;
@@ -310,7 +310,7 @@ bool RegularRows::scan(const Descriptor& file, const Mark& start, std::int64_t e
     marks_.push_back({rows.in(), written, rows.line()});
   }
   marks_.back().is_same = rows.take_same();
-  marks_.push_back({end, written, rows.line()});
+  marks_.push_back({rows.in(), written, rows.line()});
   irregular_ = rows.irregular();
   const std::size_t before = std::exchange(form_.columns, std::max(form_.columns, rows.widest()));
   return form_.columns == before || form_.ragged != Ragged::fill;

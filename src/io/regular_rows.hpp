@@ -43,8 +43,9 @@ class RegularRows final : public TextView {
   /// Scans the bytes [begin, end) of a file, or of a view of it. They begin in line `line`, counted from 1. Throws
   /// upsweep::Error: unreadable; malformed, with the line, for a row that Ragged::refuse does not allow, and for a row
   /// that is too long.
+  /// `most`: reading stops soon after this number of bytes; 0: it does not.
   RegularRows(const Descriptor& file, std::string path, std::shared_ptr<const TextView> view, RowForm form,
-              std::int64_t begin, std::int64_t line, std::int64_t end);
+              std::int64_t begin, std::int64_t line, std::int64_t end, std::int64_t most = 0);
 
   [[nodiscard]] std::int64_t size() const override { return marks_.back().out; }
   std::int64_t read(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t offset) const override;
@@ -53,6 +54,8 @@ class RegularRows final : public TextView {
   [[nodiscard]] char delimiter() const;
   /// Returns the line of the file, counted from 1, of the row that contains a place of the text.
   [[nodiscard]] std::int64_t line_at(const Descriptor& file, std::int64_t place) const;
+  /// Whether rows follow that are not read.
+  [[nodiscard]] bool has_more() const { return marks_.back().in < end_; }
   [[nodiscard]] const IrregularRows& irregular() const { return irregular_; }
   /// Returns the number of cells of each row.
   [[nodiscard]] std::size_t columns() const { return form_.columns; }
@@ -68,7 +71,7 @@ class RegularRows final : public TextView {
   class Rewriter;
 
   // Sets the marks. Returns false, with more columns, if a row has more cells than there are columns.
-  bool scan(const Descriptor& file, const Mark& start, std::int64_t end);
+  bool scan(const Descriptor& file, const Mark& start, std::int64_t until);
 
   void read_bytes(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t place) const;
 

@@ -22,19 +22,27 @@ namespace upsweep::io {
 namespace {
 
 // The path by which this process opens a file without a name. Each time it is a new description with its own position.
-FilePath path_of(std::string name, Descriptor file) {
-  std::string path = fmt::format("/proc/self/fd/{}", file.get());
-  return {std::move(name), std::move(path), std::make_shared<const Descriptor>(std::move(file))};
+FilePath path_of(std::string name, std::shared_ptr<const Descriptor> file) {
+  std::string path = fmt::format("/proc/self/fd/{}", file->get());
+  return {std::move(name), std::move(path), std::move(file)};
+}
+
+// Copies bytes until the copy has `most` bytes; 0: all bytes. Returns whether the file has ended.
+bool copy(const Descriptor& file, const std::string& name, std::int64_t most, Spool& to) {
+  AlignedBuffer buffer;
+  buffer.reserve(tuning::kBinary.copied, name);
+  while (most == 0 || to.written() < most) {
+    const std::int64_t got = read_fully(file.get(), buffer.data(), tuning::kBinary.copied, name);
+    if (got == 0) return true;
+    to.write(buffer.data(), got);
+  }
+  return false;
 }
 
 FilePath copy_of(const Descriptor& file, const std::string& name, const std::string& folder) {
   Spool spool(name, folder);
-  AlignedBuffer buffer;
-  buffer.reserve(tuning::kBinary.copied, name);
-  while (const std::int64_t got = read_fully(file.get(), buffer.data(), tuning::kBinary.copied, name)) {
-    spool.write(buffer.data(), got);
-  }
-  return std::move(spool).finish();
+  copy(file, name, 0, spool);
+  return spool.file();
 }
 
 // Whether the file is a regular one, which nobody has begun to read.
@@ -42,6 +50,44 @@ bool is_at_start(const Descriptor& file) {
   struct stat status{};
   return ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && ::lseek(file.get(), 0, SEEK_CUR) == 0;
 }
+
+// Standard input as a file. A copy grows as far as it is needed.
+class StandardInput {
+ public:
+  explicit StandardInput(std::string folder) : folder_(std::move(folder)) {
+    Opened input = open_standard_input();
+    name_ = input.path.name;
+    if (is_at_start(input.file)) {
+      begun_ = path_of(name_, std::make_shared<const Descriptor>(std::move(input.file)));
+    } else {
+      source_ = std::move(input.file);
+      spool_.emplace(name_, folder_);
+    }
+  }
+
+  // Opens the file, which has at least `most` bytes of the input, or all; 0: all.
+  Opened open(std::int64_t most) {
+    if (spool_ && !copy(source_, name_, most, *spool_)) {
+      Opened cut = open_file(spool_->file());
+      cut.path.is_cut = true;
+      if (!is_decompressed(cut.format)) return cut;
+      copy(source_, name_, 0, *spool_);
+    }
+    if (spool_) begun_ = spool_->file();
+    spool_.reset();
+    source_ = {};
+    if (!whole_) whole_ = at_any_place(open_file(*begun_), folder_).path;
+    return open_file(*whole_);
+  }
+
+ private:
+  std::string folder_;
+  std::string name_;
+  Descriptor source_;
+  std::optional<Spool> spool_;     // while the input has not ended
+  std::optional<FilePath> begun_;  // all of the input
+  std::optional<FilePath> whole_;  // decompressed
+};
 
 }  // namespace
 
@@ -54,14 +100,14 @@ bool can_be_spooled(const Descriptor& file) {
 
 Spool::Spool(std::string name, std::string folder)
     : name_(std::move(name)), folder_(folder.empty() ? temporary_folder() : std::move(folder)) {
-  file_ = Descriptor(open_without_name(folder_));
-  if (!file_) fail(errno);
+  file_ = std::make_shared<const Descriptor>(open_without_name(folder_));
+  if (!*file_) fail(errno);
 }
 
 void Spool::write(const void* bytes, std::int64_t count) {
   for (std::int64_t done = 0; done < count;) {
     const ssize_t put =
-        ::write(file_.get(), static_cast<const char*>(bytes) + done, static_cast<std::size_t>(count - done));
+        ::write(file_->get(), static_cast<const char*>(bytes) + done, static_cast<std::size_t>(count - done));
     if (put >= 0) {
       done += put;
     } else if (errno != EINTR) {
@@ -71,7 +117,7 @@ void Spool::write(const void* bytes, std::int64_t count) {
   written_ += count;
 }
 
-FilePath Spool::finish() && { return path_of(std::move(name_), std::move(file_)); }
+FilePath Spool::file() const { return path_of(name_, file_); }
 
 void Spool::fail(int error) const {
   constexpr std::string_view kAdvice = "name another folder by TMPDIR";
@@ -97,26 +143,31 @@ void Spool::fail(int error) const {
   }
 }
 
-Opened at_any_place(Opened opened, const std::string& folder) {
+Opened at_any_place(Opened opened, const std::string& folder, std::int64_t most) {
   if (!opened.regular) {
-    FilePath path = is_at_start(opened.file) ? path_of(opened.path.name, std::move(opened.file))
-                                             : copy_of(opened.file, opened.path.name, folder);
+    FilePath path = is_at_start(opened.file)
+                        ? path_of(opened.path.name, std::make_shared<const Descriptor>(std::move(opened.file)))
+                        : copy_of(opened.file, opened.path.name, folder);
     opened = open_file(std::move(path));
   }
   // A compressed file may contain a compressed file. A hostile file contains itself.
   constexpr int kMost = 3;
   for (int level = 0; level < kMost && is_decompressed(opened.format); ++level) {
-    opened = open_file(decompress(opened.path, opened.format, folder));
+    Opened content = open_file(decompress(opened.path, opened.format, folder, most));
+    if (content.path.is_cut && is_decompressed(content.format)) {
+      content = open_file(decompress(opened.path, opened.format, folder, 0));
+    }
+    opened = std::move(content);
   }
   return opened;
 }
 
-Opened spooled_standard_input(const std::string& folder) {
+Opened spooled_standard_input(const std::string& folder, std::int64_t most) {
   static std::mutex mutex;
-  static std::optional<FilePath> copy;
+  static std::optional<StandardInput> input;
   const std::lock_guard lock(mutex);
-  if (!copy) copy = at_any_place(open_standard_input(), folder).path;
-  return open_file(*copy);
+  if (!input) input.emplace(folder);
+  return input->open(most);
 }
 
 }  // namespace upsweep::io

@@ -2,6 +2,7 @@
 // io/table.hpp: internal declarations about tables of files: how elements are stored, and one column of a table.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -51,6 +52,16 @@ JoinedFiles open_files(const std::vector<std::string>& paths, const CsvOptions& 
 
 /// Returns the number of rows for a progress report, also if it is verified only by reading, as in CSV; -1: unknown.
 std::int64_t expected_rows(const Table& table);
+
+/// Returns whether rows of the files are missing because of CsvOptions::first_bytes.
+bool is_partial(const Table& table);
+
+/// Returns CsvOptions::first_bytes with which a query of rows begins whose LIMIT this is; 0: it needs whole files. That
+/// is so for a large LIMIT, because the answer is in memory until it is known to be complete. It is also so if one of
+/// the files is a pipe, which cannot be opened again. Throws as matching_files() does.
+std::int64_t first_bytes(const std::vector<std::string>& paths, std::optional<std::int64_t> row_limit);
+/// Returns CsvOptions::first_bytes of the next attempt, after these first bytes had too few rows; 0: all bytes.
+std::int64_t more_bytes(std::int64_t first_bytes);
 
 /// Opens `source`, "FILE" or "FILE:COLUMN" as for open_column(), if FILE is CSV. Its cells are then text. Otherwise
 /// returns nothing. Throws as open_table() does; unknown_column.

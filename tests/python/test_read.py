@@ -3,6 +3,9 @@
 import datetime
 import decimal
 import gzip
+import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -218,3 +221,25 @@ def test_options_of_csv_that_are_refused(tmp_path):
         upsweep.query(f"SELECT x FROM '{path}'", delimeter=";")
     with pytest.raises(ValueError, match="no table 't'"):
         upsweep.query("SELECT x FROM t", delimiter=";")
+
+
+def test_queries_with_limit_read_the_beginning(tmp_path):
+    path = tmp_path / "t.csv"
+    count = 400_000
+    path.write_text("a,b\n" + "".join(f"{i},{i % 7}\n" for i in range(count)) + "x,1.5\n1,2,3\n")
+    assert upsweep.query(f"SELECT * FROM '{path}' LIMIT 2").rows() == [(0, 0), (1, 1)]
+    assert upsweep.query("SELECT a FROM t WHERE b = 6 LIMIT 1 OFFSET 1", t=[path]).rows() == [(13,)]
+    with pytest.raises(ValueError, match=f"line {count + 3}"):
+        upsweep.query(f"SELECT * FROM '{path}' LIMIT {count + 2}")
+    assert upsweep.query(f"SELECT * FROM '{path}' LIMIT 1 OFFSET {count}", ragged="skip").rows() == [
+        ("x", decimal.Decimal("1.5"))
+    ]
+    assert upsweep.query(f"SELECT * FROM '{path}' WHERE a = 'x' LIMIT 1", ragged="skip").rows() == [
+        ("x", decimal.Decimal("1.5"))
+    ]
+    assert upsweep.query(f"SELECT column2 FROM '{path}' LIMIT 1 OFFSET {count}", ragged="fill").rows() == [(None,)]
+    with pytest.raises(ValueError, match="column2"):
+        upsweep.query(f"SELECT column2 FROM '{path}' LIMIT 1")
+    script = "import upsweep; print(upsweep.query(\"SELECT * FROM '-' LIMIT 2\").rows())"
+    command = f"(echo a,b; yes 1,2) | {sys.executable} -c {shlex.quote(script)}"
+    assert subprocess.run(command, shell=True, stdout=subprocess.PIPE, check=True, text=True).stdout == "[(1, 2), (1, 2)]\n"

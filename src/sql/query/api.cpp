@@ -128,6 +128,7 @@ void Statement::refuse_table(const std::string& why) const {
 }
 
 bool Statement::selects_rows() const { return query::selects_rows(*syntax_); }
+std::optional<std::int64_t> Statement::row_limit() const { return query::row_limit(sql_, *syntax_); }
 
 Query::Query(const Statement& statement, const Table& table) : fields_(table.fields()) {
   const std::string& path = statement.path();

@@ -586,6 +586,13 @@ bool selects_rows(const Syntax& syntax) {
   return !has_aggregate("targetList") && !has_aggregate("sortClause");
 }
 
+std::optional<std::int64_t> row_limit(const std::string& sql, const Syntax& syntax) {
+  const Json& select = syntax.select;
+  if (!selects_rows(syntax) || select.contains("sortClause") || !select.contains("limitCount")) return std::nullopt;
+  const std::optional<std::int64_t> limit = whole_number(sql, select.at("limitCount"));
+  return limit && *limit >= 0 ? limit : std::nullopt;  // bind() refuses a negative number
+}
+
 std::string table_name(const std::string& sql, const Syntax& syntax) {
   return range_of(sql, syntax.select).value("relname", "");
 }

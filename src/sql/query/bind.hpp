@@ -2,6 +2,8 @@
 // sql/query/bind.hpp: converts a parse tree to a plan: resolves names to columns and determines all types.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,9 @@ QueryPlan bind(const std::string& sql, const Syntax& syntax, const std::string& 
 
 /// Returns whether a query has neither aggregates nor GROUP BY. Its answer consists of rows of the table.
 bool selects_rows(const Syntax& syntax);
+
+/// Returns the number after LIMIT of a query of rows without ORDER BY; otherwise nothing.
+std::optional<std::int64_t> row_limit(const std::string& sql, const Syntax& syntax);
 
 /// Returns the name after FROM, for a query without a path. Throws unsupported_sql if there is no name or more than
 /// one.
