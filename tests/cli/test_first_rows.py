@@ -68,12 +68,13 @@ def test_several_files(upsweep):
     for name, first in (("1.csv", 0), ("3.csv", ROWS)):
         upsweep.write(name, "a\n" + "".join(f"{first + i}\n" for i in range(ROWS)))
     upsweep.write("2.csv", "a,late\n-1,x\n-2,y\n")
-    for limit, offset in ((3, 0), (5, ROWS - 2), (4, ROWS + 1), (1, 2 * ROWS + 1), (9, 2 * ROWS)):
+    for limit, offset in ((3, 0), (2, ROWS // 2), (5, ROWS - 2), (4, ROWS + 1), (1, 2 * ROWS + 1), (9, 2 * ROWS)):
         wanted = [*range(ROWS), -1, -2, *range(ROWS, 2 * ROWS)][offset : offset + limit]
         found = answer(upsweep, f"SELECT a FROM '?.csv' LIMIT {limit} OFFSET {offset}")[1]
         assert found == [[value] for value in wanted], (limit, offset)
     assert answer(upsweep, "SELECT * FROM '?.csv' LIMIT 1") == (["integer", "text"], [[0, None]])
     assert answer(upsweep, "SELECT a FROM '?.csv' WHERE late = 'y' LIMIT 1")[1] == [[-2]]
+    assert answer(upsweep, f"SELECT a FROM '?.csv' WHERE a < 0 OR a = {ROWS - 1} LIMIT 1")[1] == [[ROWS - 1]]
     assert answer(upsweep, f"SELECT a FROM '?.csv' WHERE a < 0 OR a > {2 * ROWS - 2} LIMIT 4")[1] == [[-1], [-2], [2 * ROWS - 1]]
 
 
