@@ -122,10 +122,10 @@ struct CsvContent {
   FoundShapes found;  ///< only if the rows have no fault
 };
 
-/// Finds the rows of a file that start in [begin, until) as find_rows() does, and the shapes of `columns` (numbers, ascending) of
-/// `all_columns`. It uses all rows, because the last cell may decide the type. Each row group is read once, unless one
-/// of them begins within quotes. No more cells are examined once all of these columns are text. Throws as
-/// CsvFile::read() does.
+/// Finds the rows of a file that start in [begin, until) as find_rows() does, and the shapes of `columns` (numbers,
+/// ascending) of `all_columns`. It uses all of these rows, because the last cell may decide the type. Each row group is
+/// read once, unless one of them begins within quotes. No more cells are examined once all of these columns are text.
+/// Throws as CsvFile::read() does.
 CsvContent find_content(const std::shared_ptr<const CsvFile>& file, std::int64_t begin, std::int64_t until,
                         const std::vector<int>& columns, int all_columns, int threads);
 
