@@ -34,6 +34,7 @@
 #include "io/source.hpp"
 #include "tests/files.hpp"
 #include "tests/in_child.hpp"
+#include "upsweep/detail/row_place.hpp"
 #include "upsweep/error.hpp"
 
 namespace {
@@ -1291,7 +1292,7 @@ std::string irregular_text(std::mt19937& random, std::string& regular) {
     const std::string name(random() % 20, 'x');
     const bool is_short = random() % 40 == 0;
     text += "'" + name + "\\'; y';" + std::to_string(row) + (is_short ? "\n" : ";\"z\"\n");
-    regular += "\"" + name + "'; y\"," + std::to_string(row) + "," + (is_short ? "" : "\"\"\"z\"\"\"") + "\n";
+    regular += "\"" + name + "'; y\";" + std::to_string(row) + ";" + (is_short ? "" : "\"\"\"z\"\"\"") + "\n";
   }
   return text;
 }
@@ -1307,8 +1308,9 @@ TEST_F(IoTest, RegularRowsAreTheSameFromAnyPlace) {
   form.comment = "#";
   form.ragged = Ragged::fill;
   form.columns = 3;
-  const RegularRows rows(descriptor, file, nullptr, form, 0, 1, std::ssize(text));
+  const RegularRows rows(descriptor, file, nullptr, form, {0, std::ssize(text)}, 1);
   ASSERT_EQ(rows.size(), std::ssize(expected));
+  EXPECT_EQ(rows.delimiter(), ';');
   EXPECT_EQ(rows.columns(), 3U);
   EXPECT_GT(rows.irregular().filled, 0);
   for (int round = 0; round < 200; ++round) {
@@ -1324,6 +1326,65 @@ TEST_F(IoTest, RegularRowsAreTheSameFromAnyPlace) {
     const std::size_t row = offset == 0 ? 0 : expected.rfind('\n', offset - 1) + 1;
     const std::size_t name = expected.find('\'', row) - row - 1;  // its length
     EXPECT_EQ(text.compare(begin + 1, name, expected, row + 1, name), 0) << line;
+  }
+}
+
+// Rows of which most need no change: some are short, and some have cells of many lines that look like rows.
+std::string mostly_regular_text(std::mt19937& random, std::string& regular, std::vector<std::int64_t>& short_lines) {
+  std::string text;
+  std::int64_t line = 1;
+  for (int row = 0; std::ssize(text) < (std::int64_t{11} << 20); ++row) {
+    const auto few = static_cast<std::int64_t>(random() % 40);
+    const std::int64_t lines = random() % 20'000 == 0 ? 300'000 : random() % 500 == 0 ? few : 0;
+    std::string written = std::to_string(row) + ',';
+    if (lines > 0) written += '"';
+    for (std::int64_t i = 0; i < lines; ++i) written += "x,y\n";
+    if (lines > 0) written += '"';
+    const bool is_short = random() % 1000 == 0;
+    if (is_short) short_lines.push_back(line);
+    text += written + (is_short ? "\n" : ",z\n");
+    regular += written + (is_short ? ",\n" : ",z\n");
+    line += lines + 1;
+  }
+  return text;
+}
+
+TEST_F(IoTest, RegularRowsAreTheSameOnAnyNumberOfThreads) {
+  std::mt19937 random(8);
+  std::string expected;
+  std::vector<std::int64_t> short_lines;
+  const std::string text = mostly_regular_text(random, expected, short_lines);
+  const std::string file = put("rows.csv", text);
+  const Descriptor descriptor = open_file(file).file;
+  RowForm form;
+  form.columns = 3;
+  for (const int threads : {1, 3}) {
+    form.ragged = Ragged::fill;
+    const RegularRows rows(descriptor, file, nullptr, form, {0, std::ssize(text)}, threads);
+    ASSERT_EQ(rows.size(), std::ssize(expected));
+    EXPECT_EQ(rows.irregular().filled, std::ssize(short_lines));
+    EXPECT_TRUE(std::equal(rows.irregular().lines.begin(), rows.irregular().lines.end(), short_lines.begin()));
+    std::string found(expected.size(), '\0');
+    ASSERT_EQ(rows.read(descriptor, found.data(), std::ssize(found), 0), std::ssize(found));
+    EXPECT_TRUE(found == expected);
+    for (int round = 0; round < 20; ++round) {
+      const auto offset = static_cast<std::size_t>(random()) % expected.size();
+      const std::size_t bytes = std::min(expected.size() - offset, static_cast<std::size_t>(random() % 300'000));
+      found.resize(bytes);
+      ASSERT_EQ(rows.read(descriptor, found.data(), std::ssize(found), static_cast<std::int64_t>(offset)),
+                std::ssize(found));
+      ASSERT_TRUE(found == expected.substr(offset, bytes)) << offset;
+      const std::int64_t line =
+          1 + std::count(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(offset), '\n');
+      ASSERT_EQ(rows.line_at(descriptor, static_cast<std::int64_t>(offset)), line) << offset;
+    }
+    form.ragged = Ragged::refuse;
+    try {
+      const RegularRows refused(descriptor, file, nullptr, form, {0, std::ssize(text)}, threads);
+      FAIL();
+    } catch (const RowError& error) {
+      EXPECT_EQ(error.place().line, short_lines.front());
+    }
   }
 }
 

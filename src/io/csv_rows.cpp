@@ -277,7 +277,7 @@ void CsvFile::read(char* to, std::int64_t bytes, std::int64_t offset) const {
 }
 
 std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor, const CsvOptions& options,
-                                        bool is_cut) {
+                                        bool is_cut, int threads) {
   CsvFile file{.path = path, .descriptor = std::move(descriptor), .has_more = is_cut};
   file.size = file_state(file.descriptor, path).size;
   set_encoding(file, options);
@@ -293,8 +293,8 @@ std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor desc
     file.delimiter = file.dialect.rows.marks.delimiter.front();
     return std::make_shared<const CsvFile>(std::move(file));
   }
-  file.rows = std::make_shared<const RegularRows>(file.descriptor, path, file.view, file.dialect.rows, file.names,
-                                                  file.dialect.line, file.size, options.first_bytes);
+  const TablePart part{file.names, file.size, file.dialect.line, options.first_bytes};
+  file.rows = std::make_shared<const RegularRows>(file.descriptor, path, file.view, file.dialect.rows, part, threads);
   file.view = file.rows;
   file.delimiter = file.rows->delimiter();
   file.has_more = is_cut || file.rows->has_more();

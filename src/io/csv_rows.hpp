@@ -40,10 +40,10 @@ struct CsvFile {
 };
 
 /// Opens a file, and determines how it is written as far as `options` leave it open. `is_cut`: the file has only the
-/// first bytes of the text, with all rows that options.first_bytes determines. Throws upsweep::Error: unreadable, and
-/// malformed as sniff() and the views do.
+/// first bytes of the text, with all rows that options.first_bytes determines. `threads` as in run_each(). Throws
+/// upsweep::Error: unreadable, and malformed as sniff() and the views do.
 std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor, const CsvOptions& options = {},
-                                        bool is_cut = false);
+                                        bool is_cut = false, int threads = 1);
 
 /// Returns whether a text that is not UTF-8 has one byte per character: no character of UTF-8 has several bytes. Reads
 /// all of the file.

@@ -74,7 +74,7 @@ class CsvTable final : public ArrowTable {
  private:
   // Returns false if the file is not UTF-8, and nothing says that it is.
   bool open(const CsvOptions& options, const ChooseColumn& choose, int threads) {
-    const auto file = open_csv(path_, open_again(file_, state_), options, file_.is_cut);
+    const auto file = open_csv(path_, open_again(file_, state_), options, file_.is_cut, threads);
     const CsvNames names = read_names(*file);
     format_ = {file, static_cast<int>(names.names.size())};
     check_first_block(names.end);
@@ -264,8 +264,8 @@ class CsvTable final : public ArrowTable {
     const auto add = [&](std::int64_t count, std::string_view what) {
       if (count == 0) return;
       std::string lines;
-      for (const std::int64_t line : rows.lines)
-        lines += line == 0 ? "" : fmt::format("{}{}", lines.empty() ? "" : ", ", line);
+      for (std::size_t i = 0; i < rows.lines.size() && std::cmp_less(i, rows.count()); ++i)
+        lines += fmt::format("{}{}", lines.empty() ? "" : ", ", rows.lines[i]);
       remarks_.push_back(fmt::format("{}: {} row{} of another length {}, the first in lines {}", path_, count,
                                      count == 1 ? "" : "s", what, lines));
     };

@@ -51,18 +51,29 @@ std::string other_marks(const CsvMarks& marks) {
 
 }  // namespace
 
+void IrregularRows::add(const IrregularRows& next, std::int64_t lines_before) {
+  for (std::size_t i = 0; i < next.lines.size() && std::cmp_less(i, next.count()); ++i) {
+    const auto place = static_cast<std::size_t>(count()) + i;
+    if (place < lines.size()) lines[place] = next.lines[i] + lines_before;
+  }
+  filled += next.filled;
+  skipped += next.skipped;
+}
+
 // Rewrites the rows from a mark on, one at a time.
 class RegularRows::Rewriter {
  public:
-  Rewriter(const RegularRows& rows, const Descriptor& file, const Mark& from)
-      : rows_(rows), form_(rows.form_), file_(file), in_(from.in), line_(from.line) {}
+  // Rows are taken together only if they start before `until`.
+  Rewriter(const RegularRows& rows, const Descriptor& file, const Mark& from, std::int64_t until)
+      : rows_(rows), form_(rows.form_), file_(file), in_(from.in), until_(until), line_(from.line) {}
 
   // Appends the next row to `out`, or nothing if it is left out. Returns false at the end.
   bool next(std::string& out) {
     std::string_view text = text_.substr(at_);
     if (text.size() < kMargin && !ends()) text = more();
     if (text.empty()) return false;
-    if (const std::size_t size = take_ordinary(text, out); size > 0) return pass(size);
+    const auto before = static_cast<std::size_t>(std::max<std::int64_t>(until_ - in_, 0));
+    if (const std::size_t size = take_ordinary(text.substr(0, before), out); size > 0) return pass(size);
     is_same_ = false;
     for (;;) {
       if (const auto size = take(text, out)) {
@@ -244,7 +255,7 @@ class RegularRows::Rewriter {
   }
 
   void count(std::int64_t& counter) {
-    const std::int64_t before = irregular_.filled + irregular_.skipped;
+    const std::int64_t before = irregular_.count();
     if (before < std::ssize(irregular_.lines)) irregular_.lines[static_cast<std::size_t>(before)] = line_;
     ++counter;
   }
@@ -271,6 +282,7 @@ class RegularRows::Rewriter {
   const RowForm& form_;
   const Descriptor& file_;
   std::int64_t in_;
+  std::int64_t until_;
   std::int64_t line_;
   std::string buffer_;
   std::string_view text_;
@@ -285,11 +297,18 @@ class RegularRows::Rewriter {
   IrregularRows irregular_;
 };
 
+// Consecutive rows. Places and lines are counted from the first of them.
+struct RegularRows::Stretch {
+  std::vector<Mark> marks = {};  // the last one is the end; empty: nothing was scanned
+  IrregularRows irregular = {};
+  std::size_t widest = 0;
+};
+
 RegularRows::RegularRows(const Descriptor& file, std::string path, std::shared_ptr<const TextView> view, RowForm form,
-                         std::int64_t begin, std::int64_t line, std::int64_t end, std::int64_t most)
-    : path_(std::move(path)), view_(std::move(view)), form_(std::move(form)), end_(end) {
+                         const TablePart& part, int threads)
+    : path_(std::move(path)), view_(std::move(view)), form_(std::move(form)), end_(part.end) {
   // Cells past the last column must not be lost, so the widest row decides the number of columns.
-  while (!scan(file, {begin, 0, line}, most > 0 ? begin + most : end)) marks_.clear();
+  while (!scan(file, part, threads)) marks_.clear();
 }
 
 char RegularRows::delimiter() const {
@@ -297,23 +316,70 @@ char RegularRows::delimiter() const {
   return written.size() == 1 && written != " " ? written.front() : ',';
 }
 
-bool RegularRows::scan(const Descriptor& file, const Mark& start, std::int64_t until) {
+// The file is split at every 4 MiB. A row nearly always begins at the first line after such a place, so all stretches
+// are scanned from there at the same time. Then, in the file's order, stretches that do not begin where the previous one
+// ended are scanned again. So are those with a fault: only then is its line known.
+bool RegularRows::scan(const Descriptor& file, const TablePart& part, int threads) {
+  const std::int64_t until = part.most > 0 ? std::min(part.begin + part.most, part.end) : part.end;
+  const auto border = [&](std::size_t i) {
+    return std::min(part.begin + static_cast<std::int64_t>(i) * tuning::kText.row_group, until);
+  };
+  const auto count =
+      static_cast<std::size_t>(std::max<std::int64_t>(until - part.begin - 1, 0) / tuning::kText.row_group);
+  std::vector<Stretch> found(count + 1);
+  run_each(found.size(), threads, [&](std::size_t i) {
+    const std::int64_t begin = i == 0 ? part.begin : next_line(file, border(i));
+    try {
+      if (begin >= 0) found[i] = scan_stretch(file, {begin, 0, 0}, border(i + 1));
+    } catch (const RowError&) {  // it is thrown again, if it is one
+    }
+  });
+  irregular_ = {};
+  Mark end{part.begin, 0, part.line};
+  std::size_t widest = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::vector<Mark>& marks = found[i].marks;
+    if (marks.empty() || marks.front().in != end.in)
+      found[i] = scan_stretch(file, {end.in, 0, end.line}, border(i + 1));
+    const std::int64_t lines = end.line - marks.front().line;
+    for (const Mark& mark : marks) marks_.push_back({mark.in, end.out + mark.out, lines + mark.line, mark.is_same});
+    irregular_.add(found[i].irregular, lines);
+    widest = std::max(widest, found[i].widest);
+    end = marks_.back();
+    marks_.pop_back();  // the next stretch begins there
+  }
+  marks_.push_back(end);
+  const std::size_t before = std::exchange(form_.columns, std::max(form_.columns, widest));
+  return form_.columns == before || form_.ragged != Ragged::fill;
+}
+
+// Scans the rows that start before `until`.
+RegularRows::Stretch RegularRows::scan_stretch(const Descriptor& file, const Mark& start, std::int64_t until) const {
   std::string out;
-  Rewriter rows(*this, file, start);
-  marks_.push_back(start);
+  Rewriter rows(*this, file, start, until);
+  Stretch stretch{{start}};
+  std::vector<Mark>& marks = stretch.marks;
   std::int64_t written = 0;
   while (rows.in() < until && rows.next(out)) {
     written += std::ssize(out);
     out.clear();
-    if (rows.in() - marks_.back().in < tuning::kText.decoded) continue;
-    marks_.back().is_same = rows.take_same();
-    marks_.push_back({rows.in(), written, rows.line()});
+    if (rows.in() - marks.back().in < tuning::kText.decoded) continue;
+    marks.back().is_same = rows.take_same();
+    marks.push_back({rows.in(), written, rows.line()});
   }
-  marks_.back().is_same = rows.take_same();
-  marks_.push_back({rows.in(), written, rows.line()});
-  irregular_ = rows.irregular();
-  const std::size_t before = std::exchange(form_.columns, std::max(form_.columns, rows.widest()));
-  return form_.columns == before || form_.ragged != Ragged::fill;
+  marks.back().is_same = rows.take_same();
+  marks.push_back({rows.in(), written, rows.line()});
+  stretch.irregular = rows.irregular();
+  stretch.widest = rows.widest();
+  return stretch;
+}
+
+// Returns where the line after the one at `from` starts, or -1 if it is far away.
+std::int64_t RegularRows::next_line(const Descriptor& file, std::int64_t from) const {
+  std::string text(static_cast<std::size_t>(std::min(tuning::kText.block, end_ - from + 1)), '\0');
+  read_bytes(file, text.data(), std::ssize(text), from - 1);
+  const std::size_t end = text.find('\n');
+  return end == std::string::npos ? -1 : from + static_cast<std::int64_t>(end);
 }
 
 std::int64_t RegularRows::read(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t offset) const {
@@ -330,7 +396,7 @@ std::int64_t RegularRows::read(const Descriptor& file, char* to, std::int64_t by
       read_bytes(file, to + (at - offset), end - at, in);
     } else {
       std::string out;
-      Rewriter rows(*this, file, *from);
+      Rewriter rows(*this, file, *from, end_);
       while (std::ssize(out) < end - from->out && rows.next(out)) {
       }
       if (std::ssize(out) < end - from->out) throw_changed(path_);
@@ -351,7 +417,7 @@ std::int64_t RegularRows::line_at(const Descriptor& file, std::int64_t place) co
   const auto after = [](std::int64_t at, const Mark& mark) { return at < mark.out; };
   const auto found = std::upper_bound(marks_.begin(), marks_.end(), place, after);
   const Mark& mark = found == marks_.begin() ? marks_.front() : *(found - 1);
-  Rewriter rows(*this, file, mark);
+  Rewriter rows(*this, file, mark, end_);
   std::string out;
   std::int64_t at = mark.out;
   std::int64_t line = mark.line;

@@ -28,11 +28,23 @@ struct RowForm {
   std::size_t columns = 0;  ///< cells of a row; Ragged::fill adds columns if a row has more cells that are not empty
 };
 
+/// The part of a file's text that is a table.
+struct TablePart {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t line = 1;  ///< in which it begins, counted from 1
+  std::int64_t most = 0;  ///< reading stops soon after this number of bytes; 0: it does not
+};
+
 /// Rows of another length, or with quotes out of order.
 struct IrregularRows {
   std::int64_t filled = 0;
   std::int64_t skipped = 0;
-  std::array<std::int64_t, 3> lines = {};  ///< of the first of them, counted from 1; 0: there are fewer
+  std::array<std::int64_t, 3> lines = {};  ///< of the first of them, counted from 1
+
+  [[nodiscard]] std::int64_t count() const { return filled + skipped; }
+  /// Adds rows that follow. Their lines are increased by `lines_before`.
+  void add(const IrregularRows& next, std::int64_t lines_before);
 };
 
 /// The text has one character between cells, double quotes that are doubled within quotes, and lines that end with \n
@@ -40,12 +52,10 @@ struct IrregularRows {
 /// while it is read.
 class RegularRows final : public TextView {
  public:
-  /// Scans the bytes [begin, end) of a file, or of a view of it. They begin in line `line`, counted from 1. Throws
-  /// upsweep::Error: unreadable; malformed, with the line, for a row that Ragged::refuse does not allow, and for a row
-  /// that is too long.
-  /// `most`: reading stops soon after this number of bytes; 0: it does not.
+  /// Scans a part of a file, or of a view of it, on threads as run_each() does. Throws upsweep::Error: unreadable;
+  /// malformed, with the line, for a row that Ragged::refuse does not allow, and for a row that is too long.
   RegularRows(const Descriptor& file, std::string path, std::shared_ptr<const TextView> view, RowForm form,
-              std::int64_t begin, std::int64_t line, std::int64_t end, std::int64_t most = 0);
+              const TablePart& part, int threads);
 
   [[nodiscard]] std::int64_t size() const override { return marks_.back().out; }
   std::int64_t read(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t offset) const override;
@@ -69,9 +79,12 @@ class RegularRows final : public TextView {
     bool is_same = false;  // whether the rows up to the next mark are those of the file
   };
   class Rewriter;
+  struct Stretch;
 
   // Sets the marks. Returns false, with more columns, if a row has more cells than there are columns.
-  bool scan(const Descriptor& file, const Mark& start, std::int64_t until);
+  bool scan(const Descriptor& file, const TablePart& part, int threads);
+  Stretch scan_stretch(const Descriptor& file, const Mark& start, std::int64_t until) const;
+  std::int64_t next_line(const Descriptor& file, std::int64_t from) const;
 
   void read_bytes(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t place) const;
 
