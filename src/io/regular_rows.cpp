@@ -298,7 +298,7 @@ class RegularRows::Rewriter {
 };
 
 // Consecutive rows. Places and lines are counted from the first of them.
-struct RegularRows::Stretch {
+struct RegularRows::Scanned {
   std::vector<Mark> marks = {};  // the last one is the end; empty: nothing was scanned
   IrregularRows irregular = {};
   std::size_t widest = 0;
@@ -316,9 +316,9 @@ char RegularRows::delimiter() const {
   return written.size() == 1 && written != " " ? written.front() : ',';
 }
 
-// The file is split at every 4 MiB. A row nearly always begins at the first line after such a place, so all stretches
-// are scanned from there at the same time. Then, in the file's order, stretches that do not begin where the previous one
-// ended are scanned again. So are those with a fault: only then is its line known.
+// The file is split at every 4 MiB. A row nearly always begins at the first line after such a place, so all row groups
+// are scanned from there at the same time. Then, in the file's order, row groups that do not begin where the previous
+// one ended are scanned again. So are those with a fault: only then is its line known.
 bool RegularRows::scan(const Descriptor& file, const TablePart& part, int threads) {
   const std::int64_t until = part.most > 0 ? std::min(part.begin + part.most, part.end) : part.end;
   const auto border = [&](std::size_t i) {
@@ -326,12 +326,12 @@ bool RegularRows::scan(const Descriptor& file, const TablePart& part, int thread
   };
   const auto count =
       static_cast<std::size_t>(std::max<std::int64_t>(until - part.begin - 1, 0) / tuning::kText.row_group);
-  std::vector<Stretch> found(count + 1);
+  std::vector<Scanned> found(count + 1);
   run_each(found.size(), threads, [&](std::size_t i) {
     const std::int64_t begin = i == 0 ? part.begin : next_line(file, border(i));
     try {
-      if (begin >= 0) found[i] = scan_stretch(file, {begin, 0, 0}, border(i + 1));
-    } catch (const RowError&) {  // it is thrown again, if it is one
+      if (begin >= 0) found[i] = scan_rows(file, {begin, 0, 0}, border(i + 1));
+    } catch (const RowError&) {  // the scan below throws it again if the rows begin there
     }
   });
   irregular_ = {};
@@ -339,14 +339,13 @@ bool RegularRows::scan(const Descriptor& file, const TablePart& part, int thread
   std::size_t widest = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::vector<Mark>& marks = found[i].marks;
-    if (marks.empty() || marks.front().in != end.in)
-      found[i] = scan_stretch(file, {end.in, 0, end.line}, border(i + 1));
+    if (marks.empty() || marks.front().in != end.in) found[i] = scan_rows(file, {end.in, 0, end.line}, border(i + 1));
     const std::int64_t lines = end.line - marks.front().line;
     for (const Mark& mark : marks) marks_.push_back({mark.in, end.out + mark.out, lines + mark.line, mark.is_same});
     irregular_.add(found[i].irregular, lines);
     widest = std::max(widest, found[i].widest);
     end = marks_.back();
-    marks_.pop_back();  // the next stretch begins there
+    marks_.pop_back();  // the next row group begins there
   }
   marks_.push_back(end);
   const std::size_t before = std::exchange(form_.columns, std::max(form_.columns, widest));
@@ -354,11 +353,11 @@ bool RegularRows::scan(const Descriptor& file, const TablePart& part, int thread
 }
 
 // Scans the rows that start before `until`.
-RegularRows::Stretch RegularRows::scan_stretch(const Descriptor& file, const Mark& start, std::int64_t until) const {
+RegularRows::Scanned RegularRows::scan_rows(const Descriptor& file, const Mark& start, std::int64_t until) const {
   std::string out;
   Rewriter rows(*this, file, start, until);
-  Stretch stretch{{start}};
-  std::vector<Mark>& marks = stretch.marks;
+  Scanned scanned{{start}};
+  std::vector<Mark>& marks = scanned.marks;
   std::int64_t written = 0;
   while (rows.in() < until && rows.next(out)) {
     written += std::ssize(out);
@@ -369,9 +368,9 @@ RegularRows::Stretch RegularRows::scan_stretch(const Descriptor& file, const Mar
   }
   marks.back().is_same = rows.take_same();
   marks.push_back({rows.in(), written, rows.line()});
-  stretch.irregular = rows.irregular();
-  stretch.widest = rows.widest();
-  return stretch;
+  scanned.irregular = rows.irregular();
+  scanned.widest = rows.widest();
+  return scanned;
 }
 
 // Returns where the line after the one at `from` starts, or -1 if it is far away.

@@ -79,11 +79,11 @@ class RegularRows final : public TextView {
     bool is_same = false;  // whether the rows up to the next mark are those of the file
   };
   class Rewriter;
-  struct Stretch;
+  struct Scanned;
 
   // Sets the marks. Returns false, with more columns, if a row has more cells than there are columns.
   bool scan(const Descriptor& file, const TablePart& part, int threads);
-  Stretch scan_stretch(const Descriptor& file, const Mark& start, std::int64_t until) const;
+  Scanned scan_rows(const Descriptor& file, const Mark& start, std::int64_t until) const;
   std::int64_t next_line(const Descriptor& file, std::int64_t from) const;
 
   void read_bytes(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t place) const;
