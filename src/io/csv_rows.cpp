@@ -462,9 +462,10 @@ std::string_view CsvText::next() {
     const std::int64_t begin = at_ - static_cast<std::int64_t>(bytes_ - taken_);
     at_ += std::min(block_, end_ - at_);
     const std::string_view text = memory_->text(begin, at_);
-    bytes_ = text.size() + (last() && !text.empty() && !ends_line(text.back()) ? 1U : 0U);
+    const bool needs_end = last() && !text.empty() && !ends_line(text.back());
+    bytes_ = text.size() + (needs_end ? 1U : 0U);
     taken_ = 0;
-    return {text.data(), bytes_};
+    return needs_end ? memory_->text(begin, at_ + 1) : text;
   }
   bytes_ -= taken_;
   if (taken_ > 0) std::memmove(buffer_.data(), buffer_.data() + taken_, bytes_);

@@ -331,7 +331,8 @@ bool RegularRows::scan(const Descriptor& file, const TablePart& part, int thread
     const std::int64_t begin = i == 0 ? part.begin : next_line(file, border(i));
     try {
       if (begin >= 0) found[i] = scan_rows(file, {begin, 0, 0}, border(i + 1));
-    } catch (const RowError&) {  // the scan below throws it again if the rows begin there
+    } catch (const RowError&) {
+      found[i] = {};  // the scan below throws it again if a row begins there
     }
   });
   irregular_ = {};

@@ -73,9 +73,9 @@ class RegularRows final : public TextView {
  private:
   // The start of a row: in bytes of the file's text, in bytes of this text, and its line.
   struct Mark {
-    std::int64_t in;
-    std::int64_t out;
-    std::int64_t line;
+    std::int64_t in = 0;
+    std::int64_t out = 0;
+    std::int64_t line = 0;
     bool is_same = false;  // whether the rows up to the next mark are those of the file
   };
   class Rewriter;

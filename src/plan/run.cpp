@@ -88,7 +88,7 @@ std::byte* Bytes::append(std::size_t bytes) {
     void* memory = std::realloc(memory_.get(), capacity);
     if (memory == nullptr) memory = std::realloc(memory_.get(), capacity = size_ + bytes);
     if (memory == nullptr) throw std::bad_alloc();
-    static_cast<void>(memory_.release());  // realloc() has freed it
+    memory_.release();  // NOLINT(bugprone-unused-return-value): realloc() has freed it
     memory_.reset(static_cast<std::byte*>(memory));
     capacity_ = capacity;
     advise_huge_pages(memory, capacity);
