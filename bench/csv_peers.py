@@ -2,7 +2,8 @@
 # bench/csv_peers.py: times upsweep, DuckDB and Polars on one table, written as CSV in several dialects, verified.
 """Runs the engines in turn. Prints a table of median milliseconds and ratios, and writes every figure as JSON with --output.
 
-Needs upsweep, duckdb and polars (pip install polars). upsweep determines how each file is written; the others are told, where they ask.
+Needs upsweep, duckdb and polars (pip install polars). upsweep determines how each file is written. Options tell the other
+engines delimiters, decimal commas, forms of dates and encodings.
 """
 
 import argparse
@@ -20,7 +21,7 @@ DAYS = [datetime.date(2020, 1, 1) + datetime.timedelta(days) for days in range(1
 
 
 class Dialect:
-    """How a table is written, and what the other engines must be told."""
+    """How a table is written, and the options that tell it to other engines."""
 
     def __init__(self, query=SUMS, delimiter=",", decimal=".", day="%Y-%m-%d", word="item {}", encoding="utf-8", **others):
         self.query, self.delimiter, self.decimal, self.day = query, delimiter, decimal, day

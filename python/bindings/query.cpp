@@ -20,6 +20,7 @@
 #include "arrow_c_data.hpp"
 #include "arrow_stream_table.hpp"
 #include "bindings.hpp"
+#include "io/no_rows.hpp"
 #include "place.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
@@ -68,25 +69,6 @@ std::shared_ptr<Table> table_of_tuples(const nb::list& tuples, std::int64_t rows
   return table_of_arrays(columns, rows);
 }
 
-/// Columns without rows, which determine the types of a query if the rows are elsewhere.
-class NoRows final : public Table {
- public:
-  explicit NoRows(std::vector<Field> fields) : fields_(std::move(fields)) {}
-
-  [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
-  [[nodiscard]] int row_groups() const override { return 0; }
-  [[nodiscard]] std::int64_t rows() const override { return 0; }
-  [[nodiscard]] std::int64_t rows(int /*row_group*/) const override { return 0; }
-  [[nodiscard]] ColumnRange range(int /*row_group*/, int /*column*/) const override { return {}; }
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*row_group*/,
-                                                  const std::vector<int>& /*columns*/) const override {
-    return nullptr;  // there is no row group
-  }
-
- private:
-  std::vector<Field> fields_;
-};
-
 /// Returns a table's columns as tuples (name, kind, storage, scale, unsupported, has_own_order, is_untyped,
 /// is_all_null, elements, zone), which can be sent to another process. `elements`: of lists the kind and storage,
 /// otherwise an empty tuple.
@@ -123,7 +105,7 @@ std::shared_ptr<Table> table_of_fields(const nb::tuple& tuples) {
                                             .kind = static_cast<ValueKind>(nb::cast<int>(elements[0])),
                                             .storage = static_cast<Storage>(nb::cast<int>(elements[1]))});
   }
-  return std::make_shared<NoRows>(std::move(all));
+  return std::make_shared<io::NoRows>(std::move(all));
 }
 
 constexpr std::int64_t kManyElements = std::numeric_limits<std::int64_t>::max();  // the table's size is not needed

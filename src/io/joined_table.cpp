@@ -18,6 +18,7 @@
 #include "io/file_table.hpp"
 #include "io/first_fault.hpp"
 #include "io/joined_fields.hpp"
+#include "io/no_rows.hpp"
 #include "io/posix.hpp"
 #include "io/source.hpp"
 #include "io/table.hpp"
@@ -362,26 +363,6 @@ class JoinedTable final : public Table, public RowPlaces {
   std::int64_t next_row_ = 0;  // the number of the next file's first row
 };
 
-// The columns of a file without its rows.
-class NoRows final : public Table {
- public:
-  explicit NoRows(std::unique_ptr<Table> file) : file_(std::move(file)) {}
-
-  [[nodiscard]] const std::vector<Field>& fields() const override { return file_->fields(); }
-  [[nodiscard]] int row_groups() const override { return 0; }
-  [[nodiscard]] std::int64_t rows() const override { return 0; }
-  [[nodiscard]] std::int64_t rows(int /*row_group*/) const override { return 0; }
-  [[nodiscard]] ColumnRange range(int /*row_group*/, int /*column*/) const override { return {}; }
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*row_group*/,
-                                                  const std::vector<int>& /*columns*/) const override {
-    return nullptr;  // there is no row group
-  }
-  [[nodiscard]] std::vector<std::string> remarks() const override { return file_->remarks(); }
-
- private:
-  std::unique_ptr<Table> file_;
-};
-
 }  // namespace
 
 bool is_partial(const Table& table) {
@@ -411,7 +392,7 @@ JoinedFiles open_files(const std::vector<std::string>& paths, const CsvOptions& 
     for (const std::string& file : matching_files(path)) {
       const std::string name = file == "-" ? std::string(kStandardInput) : file;
       std::unique_ptr<Table> table = open_table(file, csv, choose, threads, spool_folder);
-      if (has_gap) table = std::make_unique<NoRows>(std::move(table));
+      if (has_gap) table = std::make_unique<NoRows>(table->fields(), table->remarks());
       has_gap = has_gap || is_partial(*table);
       joined.files.push_back({name, std::move(table)});
       joined.files.back().places = fields.add(name, joined.files.back().table->fields());
