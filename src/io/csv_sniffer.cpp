@@ -36,8 +36,6 @@ namespace {
 using Kind = CellLook::Kind;
 using Records = std::vector<CsvRecord>;
 
-constexpr int kLastLines = 500;  // among which the end of a long table is searched
-
 struct Delimiter {
   std::string_view text;
   std::string_view called;

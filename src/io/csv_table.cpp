@@ -63,17 +63,17 @@ class CsvTable final : public ArrowTable {
  public:
   CsvTable(const FilePath& opened, const CsvOptions& options, const ChooseColumn& choose, int threads)
       : ArrowTable(opened) {
-    if (!open(options, choose, threads)) {
+    if (!read_file(options, choose, threads)) {
       // Somewhere after the rows that were sniffed there is text that is not UTF-8.
       CsvOptions decoded = options;
       decoded.encoding = "windows-1252";
-      open(decoded, choose, threads);
+      read_file(decoded, choose, threads);
     }
   }
 
  private:
   // Returns false if the file is not UTF-8, and nothing says that it is.
-  bool open(const CsvOptions& options, const ChooseColumn& choose, int threads) {
+  bool read_file(const CsvOptions& options, const ChooseColumn& choose, int threads) {
     const auto file = open_csv(path_, open_again(file_, state_), options, file_.is_cut, threads);
     const CsvNames names = read_names(*file);
     format_ = {file, static_cast<int>(names.names.size())};
