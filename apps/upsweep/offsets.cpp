@@ -222,7 +222,7 @@ int run_offsets(const Common& common, const OffsetsOptions& asked) {
   std::unique_ptr<io::ResultWriter> writer;
   const std::int64_t lists = reader->lists();
   if (options.output) {
-    writer = io::open_results(*options.output, format, io::Shape::values, {{.name = "offsets"}}, &upsweep::text,
+    writer = io::open_results(*options.output, format, io::Shape::values, {{.name = "offsets"}}, cell_text(format),
                               lists >= 0 ? lists + 1 : -1);
   }
   OffsetsCarry carry;

@@ -101,7 +101,7 @@ int run_pack(const Common& common, const PackOptions& asked) {
 
   std::unique_ptr<io::ResultWriter> writer;
   if (options.output) {
-    writer = io::open_results(*options.output, format, io::Shape::lists, result_columns(infos), &upsweep::text);
+    writer = io::open_results(*options.output, format, io::Shape::lists, result_columns(infos), cell_text(format));
   }
   Moved moved;
   if (of_lists) {

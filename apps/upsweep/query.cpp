@@ -65,6 +65,7 @@ std::string json_of(const Field& column, const Cell& cell) {
     case ValueKind::timestamp:
     case ValueKind::time:
     case ValueKind::duration:
+    case ValueKind::interval:
     case ValueKind::text:
       return json_text(iso_text(column, cell));
   }
@@ -196,7 +197,8 @@ class AnswerOutput {
   /// Opens the file before the query runs, so that a name that cannot be written is reported first.
   AnswerOutput(const QueryOptions& options, io::ResultFormat format, const std::vector<Field>& columns)
       : path_(options.output) {
-    if (path_ && format != io::ResultFormat::text) writer_ = io::open_answer(*path_, format, columns, &text);
+    if (path_ && format != io::ResultFormat::text)
+      writer_ = io::open_answer(*path_, format, columns, cell_text(format));
   }
 
   /// Takes rows while the query runs; null if the answer is printed as a table.

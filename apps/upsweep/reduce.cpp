@@ -170,7 +170,7 @@ void report(const Common& common, const ReduceOptions& options, io::ResultFormat
   const Reduced reduced = result_of(carry_of_all(folded, plan.op, plan.info, work.nulls), plan.given, plan.info);
   std::unique_ptr<io::AnswerWriter> writer;
   if (options.output) {
-    writer = io::open_answer(*options.output, format, {reduced.field}, &text);
+    writer = io::open_answer(*options.output, format, {reduced.field}, cell_text(format));
     writer->write(reduced.rows);
   }
   name_and_report(writer.get(), [&] { print_value(common, options, plan, reduced, folded, work); });

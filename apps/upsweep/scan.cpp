@@ -301,7 +301,7 @@ io::ResultColumn output_column(const ScanPlan& plan) { return column_of(plan.inf
 
 std::unique_ptr<io::ResultWriter> open_output(const std::string& path, io::ResultFormat format, const ScanPlan& plan,
                                               std::int64_t count) {
-  return io::open_results(path, format, io::Shape::values, {output_column(plan)}, &upsweep::text, count);
+  return io::open_results(path, format, io::Shape::values, {output_column(plan)}, cell_text(format), count);
 }
 
 Write write_to(io::ResultWriter* writer) {

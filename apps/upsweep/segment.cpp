@@ -477,7 +477,7 @@ int run_segment(const Common& common, const SegmentOptions& asked) {
   std::unique_ptr<io::ResultWriter> writer;
   if (options.output) {
     writer = io::open_results(*options.output, format, packs ? io::Shape::lists : io::Shape::values,
-                              {operation.column()}, &upsweep::text);
+                              {operation.column()}, cell_text(format));
   }
   Segmenter segmenter(common, operation, input, writer.get(), packs);
   Progress progress(common.quiet);

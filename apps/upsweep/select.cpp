@@ -292,7 +292,7 @@ int run_select(const Common& common, const SelectOptions& asked) {
   std::unique_ptr<io::ResultWriter> writer;
   const io::Shape shape = of_lists || options.offsets ? io::Shape::lists : io::Shape::values;
   if (options.output) {
-    writer = io::open_results(*options.output, format, shape, result_columns(infos), &upsweep::text);
+    writer = io::open_results(*options.output, format, shape, result_columns(infos), cell_text(format));
   }
   Moved moved;
   if (of_lists) {

@@ -441,7 +441,7 @@ class ItemTable {
       columns.push_back({.name = labels->field().name, .kind = ValueKind::text, .storage = Storage::int32});
     }
     for (const Field& column : columns) kinds_.push_back(column.kind);
-    writer_ = io::open_answer(*options.output, format, std::move(columns), &upsweep::text);
+    writer_ = io::open_answer(*options.output, format, std::move(columns), cell_text(format));
   }
 
   void write(const std::vector<Solution>& solutions) {

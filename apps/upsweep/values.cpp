@@ -100,6 +100,8 @@ bool holds_every(Type to, Type from) {
 
 std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+io::CellText cell_text(io::ResultFormat format) { return format == io::ResultFormat::json ? iso_text : text; }
+
 void add_remarks(Json& object) {
   if (!taken_remarks().empty() && !object.contains("remarks")) object["remarks"] = taken_remarks();
 }

@@ -33,6 +33,8 @@ std::optional<T> parse_number(std::string_view text) {
 
 /// JSON on one line. Bytes that are not UTF-8 (in file names) are replaced.
 std::string json_text(const Json& json);
+/// Returns the function that writes values to files of the format. In JSON, times are those of --json.
+io::CellText cell_text(io::ResultFormat format);
 /// Adds "remarks", if take_remarks() has taken lines and the object has no such entry.
 void add_remarks(Json& object);
 /// Writes an object on one line to standard output, with its remarks.

@@ -29,7 +29,7 @@ inline constexpr std::string_view kResultNames = ".csv, .parquet, .arrow, .json 
 /// Whether the format stores rows, in which lists are values. A .npy file has one array of numbers.
 constexpr bool is_table(ResultFormat format) { return format != ResultFormat::npy; }
 
-/// Returns a value as it is displayed: upsweep::text(). It is passed, because it is in the library of queries.
+/// Returns a value as text. The functions are passed, because they are in the library of queries.
 using CellText = std::string (*)(const Field& column, const Cell& cell);
 
 }  // namespace upsweep::io

@@ -165,14 +165,16 @@ class TextResults final : public ResultWriter {
 
  private:
   static std::vector<Field> fields_of(const std::vector<ResultColumn>& columns) {
-    constexpr ValueKind kKinds[] = {ValueKind::integer, ValueKind::decimal, ValueKind::date, ValueKind::boolean};
+    constexpr ValueKind kKinds[] = {ValueKind::integer,   ValueKind::decimal, ValueKind::date,    ValueKind::boolean,
+                                    ValueKind::timestamp, ValueKind::time,    ValueKind::duration};
     std::vector<Field> fields;
     for (const ResultColumn& column : columns) {
       const bool is_real = column.meaning == Meaning::number && is_float(column.type);
       fields.push_back({.name = column.name,
                         .kind = is_real ? ValueKind::real : kKinds[static_cast<int>(column.meaning)],
                         .storage = storage_of(column.type),
-                        .scale = column.scale});
+                        .scale = column.scale,
+                        .zone = column.zone});
     }
     return fields;
   }
@@ -190,6 +192,11 @@ class TextResults final : public ResultWriter {
         cell.exact = value;
       }
     });
+    if (is_temporal(column.meaning)) {
+      using Limits = std::numeric_limits<std::int64_t>;
+      const bool is_limit = cell.exact == Limits::min() || cell.exact == Limits::max();
+      return is_limit && column.misfit_is_null ? Cell{.null = true} : cell;
+    }
     const bool is_decimal = column.meaning == Meaning::decimal;
     if (!is_decimal && column.meaning != Meaning::date) return cell;
     constexpr Int128 kGreatestDecimal = 999'999'999'999'999'999;  // of 18 digits
