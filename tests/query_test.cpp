@@ -2,6 +2,7 @@
 // tests/query_test.cpp: SQL over columns in memory: values at the limits of 64 and 128 bits, NULLs, order of
 // evaluation, carries.
 #include "upsweep/query.hpp"
+#include "upsweep/interval.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -1479,6 +1480,56 @@ TEST(Query, AnAnswerSaysWhatWasDone) {
   EXPECT_EQ(carried.table, "items");
   EXPECT_EQ(carried.groups, 5);
   EXPECT_EQ(carried.rung, "");
+}
+
+TEST(Query, Intervals) {
+  std::vector<Int128> elements;
+  std::vector<Int128> zeros;
+  for (const Interval interval : {Interval{.months = 1}, Interval{.days = 30}, Interval{.days = 30, .nanoseconds = 1},
+                                  Interval{.months = -14, .days = 3}, Interval{.nanoseconds = -5'000'000'000}}) {
+    elements.push_back(element_of(interval).value());
+    EXPECT_EQ(interval_of(elements.back()), interval);
+    zeros.push_back(element_of({}).value());
+  }
+  MemoryTable t;
+  t.add({.name = "i", .kind = ValueKind::interval, .storage = Storage::int128}, elements.data(), 5);
+  t.add({.name = "zero", .kind = ValueKind::interval, .storage = Storage::int128}, zeros.data(), 5);
+  EXPECT_EQ(ask("SELECT MIN(i), MAX(i), COUNT(i) FROM t", t), "-1 year -2 months 3 days|30 days 00:00:00.000000001|5");
+  EXPECT_EQ(ask("SELECT i FROM t ORDER BY i DESC", t),
+            "30 days 00:00:00.000000001;1 month;30 days;-00:00:05;-1 year -2 months 3 days");
+  EXPECT_EQ(ask("SELECT zero, MIN(zero), MAX(zero), COUNT(*) FROM t GROUP BY zero", t), "00:00:00|00:00:00|00:00:00|5");
+  const std::pair<const char*, const char*> counts[] = {{"i = interval '1 month'", "2"},
+                                                        {"i = interval '30 days'", "2"},
+                                                        {"i <> '30 days'", "3"},
+                                                        {"i > interval '30 days'", "1"},
+                                                        {"i >= interval '720 hours'", "3"},
+                                                        {"i < interval '1 month'", "2"},
+                                                        {"i <= '1 month'", "4"},
+                                                        {"interval '1 month' < i", "1"},
+                                                        {"interval '1 month' >= i", "4"},
+                                                        {"i IN ('1 month', '-5 s')", "3"},
+                                                        {"i BETWEEN '-1 day' AND '29 days'", "1"},
+                                                        {"i = NULL", "0"},
+                                                        {"i < interval '3000000 days'", "5"}};
+  for (const auto& [condition, count] : counts) {
+    EXPECT_EQ(ask(fmt::format("SELECT COUNT(*) FROM t WHERE {}", condition), t), count) << condition;
+  }
+  EXPECT_EQ(ask("SELECT CASE WHEN i < '1 day' THEN i ELSE interval '2 months' END AS c FROM t LIMIT 4", t),
+            "2 months;2 months;2 months;-1 year -2 months 3 days");
+  for (const char* const refused :
+       {"SELECT SUM(i) FROM t", "SELECT AVG(i) FROM t", "SELECT i + i FROM t", "SELECT COUNT(*) FROM t WHERE i < zero",
+        "SELECT COUNT(*) FROM t WHERE i < 3", "SELECT COUNT(*) FROM t WHERE i < 'soon'", "SELECT -i FROM t"}) {
+    EXPECT_NE(failure(refused, t).message, "") << refused;
+  }
+  const Query query("SELECT i, MAX(i) FROM t GROUP BY i", t);
+  QueryCarry carry = query.fold(par, t);
+  carry.merge(query.fold(par, t).bytes());
+  EXPECT_EQ(query.answer(carry).rows.size(), 5U);
+  const Field field{.kind = ValueKind::interval};
+  EXPECT_EQ(iso_text(field, {.exact = elements[3]}), "P-1Y-2M3D");
+  EXPECT_EQ(iso_text(field, {.exact = elements[4]}), "PT-5S");
+  EXPECT_EQ(iso_text(field, {.exact = zeros[0]}), "PT0S");
+  EXPECT_EQ(iso_text(field, {.exact = element_of({.nanoseconds = 93'784'500'000'000}).value()}), "PT26H3M4.5S");
 }
 
 TEST(Query, TimestampsTimesAndDurations) {

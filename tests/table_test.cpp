@@ -23,6 +23,7 @@
 #include "io/table.hpp"
 #include "tests/files.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/interval.hpp"
 
 #if UPSWEEP_HAVE_ARROW
 #include <parquet/column_writer.h>
@@ -873,6 +874,47 @@ TEST_F(TableTest, DictionariesOfNumbersAreDecoded) {
   const auto whole = require(arrow::DictionaryArray::FromArrays(type, codes, array_of<arrow::DoubleType>({0, 1, 2})));
   EXPECT_EQ(numbers<double>(*table_with(Container::parquet, whole, 2), "x"),
             (Optionals<double>{2, 0, std::nullopt, 1, 2}));
+}
+
+TEST_F(TableTest, IntervalsAreElementsOf128Bits) {
+  arrow::MonthIntervalBuilder months;
+  arrow::DayTimeIntervalBuilder days;
+  arrow::MonthDayNanoIntervalBuilder all;
+  require(months.AppendValues({14, -1}));
+  require(months.AppendNull());
+  require(days.Append({3, -5}));
+  require(days.Append({-1, 90'000'000}));
+  require(days.AppendNull());
+  require(all.Append({1, -30, 5}));
+  require(all.Append({0, 0, INT64_MIN}));
+  require(all.AppendNull());
+  constexpr std::int64_t kMillisecond = 1'000'000;
+  const auto path =
+      put_columns(Container::ipc_file,
+                  {{"m", require(months.Finish())}, {"d", require(days.Finish())}, {"a", require(all.Finish())}});
+  const auto table = open_table(path);
+  const std::vector<Optionals<Interval>> expected = {
+      {Interval{.months = 14}, Interval{.months = -1}, std::nullopt},
+      {Interval{0, 3, -5 * kMillisecond}, Interval{0, -1, 90'000'000 * kMillisecond}, std::nullopt},
+      {Interval{1, -30, 5}, Interval{0, 0, INT64_MIN}, std::nullopt}};
+  for (const int column : {0, 1, 2}) {
+    EXPECT_EQ(table->fields()[static_cast<std::size_t>(column)].kind, ValueKind::interval);
+    Optionals<Interval> read;
+    for (const auto& element : numbers<Int128>(*table, table->fields()[static_cast<std::size_t>(column)].name)) {
+      read.push_back(element ? std::optional(interval_of(*element)) : std::nullopt);
+    }
+    EXPECT_EQ(read, expected[static_cast<std::size_t>(column)]);
+  }
+}
+
+TEST_F(TableTest, IntervalsThatAreTooLongNameTheirRow) {
+  arrow::MonthDayNanoIntervalBuilder builder;
+  require(builder.Append({kMostIntervalMonths, kMostIntervalDays, INT64_MAX}));
+  require(builder.Append({-kMostIntervalMonths, -kMostIntervalDays, INT64_MIN}));
+  require(builder.Append({0, kMostIntervalDays + 1, 0}));
+  const auto path = put_columns(Container::ipc_file, {{"x", require(builder.Finish())}});
+  expect_error(Code::malformed, "row 2 is an interval of more than",
+               [&] { (void)numbers<Int128>(*open_table(path), "x"); });
 }
 
 TEST_F(TableTest, OtherTypesDoNotKeepATableFromBeingOpened) {

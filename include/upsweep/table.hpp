@@ -29,12 +29,13 @@ enum class ValueKind : std::uint8_t {
   timestamp,  ///< seconds since 1970-01-01 00:00 = element / 10^scale; in UTC if the field has a zone
   time,       ///< of a day: seconds since midnight = element / 10^scale
   duration,   ///< seconds = element / 10^scale
+  interval,   ///< months, days and nanoseconds: see upsweep/interval.hpp
 };
 
 /// Returns the name of a kind: "integer", "decimal", ….
 constexpr std::string_view name(ValueKind kind) {
-  constexpr std::string_view kNames[] = {"integer", "decimal",   "real", "date",    "boolean",
-                                         "text",    "timestamp", "time", "duration"};
+  constexpr std::string_view kNames[] = {"integer", "decimal",   "real", "date",     "boolean",
+                                         "text",    "timestamp", "time", "duration", "interval"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -49,6 +50,7 @@ __extension__ using Int128 = __int128;
 ///   - text: int32
 ///   - timestamp, duration: int64
 ///   - time: int32, int64
+///   - interval: int128
 enum class Storage : std::uint8_t {
   int8,
   int16,

@@ -20,6 +20,7 @@
 #include "sql/expression/number.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/interval.hpp"
 
 namespace upsweep::python {
 namespace {
@@ -148,6 +149,12 @@ void add_values(const AnswerColumn& from, const Field& field, Column& column) {
     case ValueKind::duration:
       column.format = std::string("tD") + unit_of(field);
       return add_exact<std::int64_t>(from, column);
+    case ValueKind::interval: {
+      column.format = "tin";
+      auto* const to = elements<Interval>(column.values, from.size());
+      for (std::size_t i = 0; i < from.size(); ++i) to[i] = interval_of(from.exact_at(i));
+      return;
+    }
     case ValueKind::real:
       column.format = "g";
       return copy<double>(from.reals, column.values);

@@ -24,6 +24,7 @@
 #include "place.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/interval.hpp"
 #include "upsweep/machine.hpp"
 #include "upsweep/query.hpp"
 
@@ -175,7 +176,8 @@ nb::object integer(const Field& column, const Cell& cell) {
   return nb::steal(PyLong_FromString(text(column, cell).c_str(), nullptr, 10));
 }
 
-/// Returns a cell: integers, days since 1970-01-01 and seconds · 10^scale as integers, decimals as text.
+/// Returns a cell: integers, days since 1970-01-01 and seconds · 10^scale as integers, decimals as text, intervals as
+/// tuples.
 nb::object value(const Field& column, const Cell& cell) {
   if (cell.null) return nb::none();
   switch (column.kind) {
@@ -185,6 +187,10 @@ nb::object value(const Field& column, const Cell& cell) {
     case ValueKind::time:
     case ValueKind::duration:
       return integer(column, cell);
+    case ValueKind::interval: {
+      const Interval interval = interval_of(cell.exact);
+      return nb::make_tuple(interval.months, interval.days, interval.nanoseconds);
+    }
     case ValueKind::real:
       return nb::float_(cell.real);
     case ValueKind::boolean:

@@ -100,9 +100,7 @@ class Answer:
             return np.array(values, np.bool_)
         if kind == "integer" and None not in values and all(-(2**63) <= value < 2**63 for value in values):
             return np.array(values, np.int64)
-        array = np.empty(len(values), object)
-        array[:] = self._values(index)
-        return array
+        return np.fromiter(self._values(index), object, len(values))
 
     def _index(self, column: str | int) -> int:
         if isinstance(column, str):
@@ -118,7 +116,7 @@ class Answer:
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Returns a dict of column name to list of Python values: int, Decimal, float, date, datetime, time, timedelta, bool,
-        str, and None for NULL.
+        str, for intervals of months a tuple (months, days, nanoseconds), and None for NULL.
 
         A value that Python's type lacks is a NumPy value: years before 1 and after 9999, and fractions of a microsecond."""
         return {name: self._values(self._index(name)) for name in self.columns}

@@ -54,12 +54,15 @@ Field column_of_npy(const std::string& path, std::vector<Field>& columns) {
                                  columns.size(), kOthers));
   }
   const ValueKind kind = columns[0].kind;
-  if (kind == ValueKind::text || kind == ValueKind::decimal) {
+  if (kind == ValueKind::text || kind == ValueKind::decimal || kind == ValueKind::interval) {
+    const bool is_decimal = kind == ValueKind::decimal;
     refuse_npy(path,
                fmt::format("a .npy file has no {}, as column '{}' is; {}{}",
-                           kind == ValueKind::text ? "text" : "decimals", printable(columns[0].name),
-                           kind == ValueKind::text ? "" : "divide it by 1.0 in the query, which makes it float64, or ",
-                           kOthers));
+                           is_decimal                ? "decimals"
+                           : kind == ValueKind::text ? "text"
+                                                     : "intervals",
+                           printable(columns[0].name),
+                           is_decimal ? "divide it by 1.0 in the query, which makes it float64, or " : "", kOthers));
   }
   return columns[0];
 }
@@ -127,6 +130,7 @@ class NpyAnswer final : public AnswerWriter {
         return open(Type::int64, with_unit('m'));
       case ValueKind::integer:
       case ValueKind::decimal:
+      case ValueKind::interval:
       case ValueKind::text:
         break;
     }

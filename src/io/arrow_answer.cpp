@@ -18,6 +18,7 @@
 #include "io/tuning.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/interval.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -49,6 +50,8 @@ std::shared_ptr<arrow::DataType> answer_type(const Field& column, IntegerType in
       return column.scale <= 3 ? arrow::time32(unit) : arrow::time64(unit);
     case ValueKind::duration:
       return arrow::duration(unit);
+    case ValueKind::interval:
+      return arrow::month_day_nano_interval();
   }
   detail::no_such_value();
 }
@@ -80,6 +83,14 @@ AnswerBuffer values_in_place(const T* values, AnswerRange range) {
 template <class To>
 AnswerBuffer exact(const AnswerColumn& column, AnswerRange range) {
   return column.wide.empty() ? converted_values<To>(column.exact, range) : converted_values<To>(column.wide, range);
+}
+
+AnswerBuffer intervals(const AnswerColumn& column, AnswerRange range) {
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
+                        arrow::AllocateBuffer(static_cast<std::int64_t>(range.count * sizeof(Interval))));
+  auto* const to = reinterpret_cast<Interval*>(buffer->mutable_data());
+  for (std::size_t i = 0; i < range.count; ++i) to[i] = interval_of(column.exact_at(range.first + i));
+  return buffer;
 }
 
 class ArrowAnswer final : public AnswerWriter {
@@ -199,6 +210,8 @@ class ArrowAnswer final : public AnswerWriter {
       case ValueKind::timestamp:
       case ValueKind::duration:
         return exact<std::int64_t>(column, range);
+      case ValueKind::interval:
+        return intervals(column, range);
       case ValueKind::text:
         break;
     }
@@ -216,6 +229,13 @@ class ArrowAnswer final : public AnswerWriter {
 
 std::unique_ptr<AnswerWriter> open_arrow_answer(const std::string& path, ResultFormat format,
                                                 std::vector<Field> columns) {
+  for (const Field& column : columns) {
+    if (format != ResultFormat::parquet || column.kind != ValueKind::interval) continue;
+    throw Error(Code::invalid_argument,
+                fmt::format("{}: Arrow writes no intervals to Parquet, as column '{}' is; write "
+                            ".arrow, .csv or .json",
+                            path, printable(column.name)));
+  }
   return std::make_unique<ArrowAnswer>(path, format, std::move(columns));
 }
 

@@ -97,6 +97,7 @@ class Column {
       const auto element = element_type_of(type);
       return element != nullptr && elements_->fits(*element);
     }
+    if (field_.kind == ValueKind::interval && type.id() == arrow::Type::FIXED_SIZE_BINARY) return true;
     Field field;
     const bool known = set_type(field, type);
     return known && field.kind == field_.kind && field.storage == field_.storage && field.scale == field_.scale &&
@@ -201,7 +202,8 @@ class Column {
     if (field_.storage == Storage::bit) return values;
     const std::int64_t width = width_of(field_.storage) / 8;
     const std::uint8_t* const first = values + chunk.offset() * width;
-    const bool as_stored = chunk.type()->byte_width() == width;
+    const bool is_converted = field_.kind == ValueKind::interval;
+    const bool as_stored = !is_converted && chunk.type()->byte_width() == width;
     const bool aligned = reinterpret_cast<std::uintptr_t>(first) % static_cast<std::uintptr_t>(width) == 0;
     return as_stored && aligned ? first : nullptr;
   }

@@ -40,6 +40,8 @@ Stored stored_as(const arrow::DataType& type) {
       return Stored::decimal128;
     case arrow::Type::DECIMAL256:
       return Stored::decimal256;
+    case arrow::Type::FIXED_SIZE_BINARY:
+      return Stored::parquet_interval;
     default: {
       const ArrowType* const row = arrow_type_of(type);
       return row == nullptr ? Stored::as_computed : row->stored;

@@ -31,7 +31,7 @@ std::shared_ptr<arrow::Array> decode_dictionary(const arrow::DictionaryArray& en
 /// Returns the row of the table of types; null for an unsupported type, and for decimals.
 const ArrowType* arrow_type_of(const arrow::DataType& type);
 
-/// Returns how elements of the type are stored.
+/// Returns how elements of the type are stored. Binary elements of a fixed size are the intervals of Parquet.
 Stored stored_as(const arrow::DataType& type);
 
 }  // namespace upsweep::io

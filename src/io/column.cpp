@@ -34,7 +34,9 @@ void set_elements(ColumnInfo& info, const Field& field, Booleans booleans) {
     info.meaning = Meaning::boolean;
     return;
   }
-  if (field.kind == ValueKind::text || field.kind == ValueKind::boolean) refuse(info.name, name(field.kind));
+  if (field.kind == ValueKind::text || field.kind == ValueKind::boolean || field.kind == ValueKind::interval) {
+    refuse(info.name, name(field.kind));
+  }
   if (field.kind == ValueKind::decimal) {
     if (field.storage == Storage::int128) {
       throw Error(Code::unsupported_type,

@@ -28,6 +28,14 @@ class ParquetTable final : public ArrowTable {
     arrow::FieldVector fields;
     for (const auto& column : schema_->fields) fields.push_back(column.field);
     declare(fields);
+    for (int column = 0; column < static_cast<int>(fields_.size()); ++column) {
+      // Arrow reads intervals as binary elements.
+      if (leaf(column) < 0 || !metadata().schema()->Column(leaf(column))->logical_type()->is_interval()) continue;
+      Field& field = fields_[static_cast<std::size_t>(column)];
+      field.kind = ValueKind::interval;
+      field.storage = Storage::int128;
+      field.unsupported.clear();
+    }
     starts_ = {0};
     for (int row_group = 0; row_group < metadata().num_row_groups(); ++row_group)
       add_row_group(metadata().RowGroup(row_group)->num_rows());
@@ -48,7 +56,8 @@ class ParquetTable final : public ArrowTable {
 
   [[nodiscard]] std::vector<ColumnRange> batch_ranges(int row_group, int column) const override {
     const Field& field = fields_[static_cast<std::size_t>(column)];
-    const bool has_bounds = field.kind != ValueKind::text && field.kind != ValueKind::boolean;
+    const bool has_bounds =
+        field.kind != ValueKind::text && field.kind != ValueKind::boolean && field.kind != ValueKind::interval;
     if (!field.unsupported.empty() || !has_bounds || rows(row_group) <= kBatchRows) return {};
     std::vector<ColumnRange> ranges;
     require_unchanged(state_, file_state(file_), path_);  // opening a pipe that replaced the file would block

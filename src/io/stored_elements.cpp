@@ -6,13 +6,16 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "upsweep/error.hpp"
+#include "upsweep/interval.hpp"
 
 namespace upsweep::io {
 namespace {
 
 constexpr std::int64_t kMilliseconds = 86400000;  // in a day
+constexpr std::int64_t kNanosecondsOfMillisecond = 1'000'000;
 
 template <std::size_t kWords>
 using WideInteger = std::array<std::int64_t, kWords>;  // least significant word first
@@ -56,6 +59,16 @@ std::int64_t narrow(const std::uint8_t* from, std::int64_t n, void* to) {
   });
 }
 
+// Converts intervals that are stored as some parts.
+template <class Parts>
+std::int64_t join_parts(const std::uint8_t* from, std::int64_t n, void* to, Interval (*interval)(const Parts& parts)) {
+  return each<Parts, Int128>(from, n, to, [interval](const Parts& parts, Int128& result) {
+    const std::optional<Int128> element = element_of(interval(parts));
+    result = element.value_or(0);
+    return element.has_value();
+  });
+}
+
 float float_of_half(std::uint16_t half) {
   constexpr int kInfinite = 31;
   const std::uint32_t sign = (half & 0x8000U) << 16;
@@ -92,6 +105,24 @@ std::int64_t convert_elements(Stored stored, std::int64_t width, const std::uint
       return true;
     });
   }
+  if (stored == Stored::months) {
+    return join_parts<std::int32_t>(from, n, to, [](const std::int32_t& months) { return Interval{.months = months}; });
+  }
+  if (stored == Stored::days_and_milliseconds) {
+    return join_parts<std::array<std::int32_t, 2>>(from, n, to, [](const auto& parts) {
+      return Interval{.days = parts[0], .nanoseconds = parts[1] * kNanosecondsOfMillisecond};
+    });
+  }
+  if (stored == Stored::interval) {
+    return join_parts<Interval>(from, n, to, [](const Interval& interval) { return interval; });
+  }
+  if (stored == Stored::parquet_interval) {
+    return join_parts<std::array<std::uint32_t, 3>>(from, n, to, [](const auto& parts) {
+      return Interval{.months = static_cast<std::int32_t>(parts[0]),
+                      .days = static_cast<std::int32_t>(parts[1]),
+                      .nanoseconds = parts[2] * kNanosecondsOfMillisecond};
+    });
+  }
   std::memcpy(to, from, static_cast<std::size_t>(n * width));
   return n;
 }
@@ -99,8 +130,9 @@ std::int64_t convert_elements(Stored stored, std::int64_t width, const std::uint
 void throw_misfit(Stored stored, const std::string& name, std::int64_t row) {
   throw Error(Code::malformed,
               name + ": row " + std::to_string(row) +
-                  (stored == Stored::date64 ? " is not a whole day, or too far away; convert the column to date32"
-                                            : " has more digits than its type allows; write the file again"),
+                  (stored == Stored::date64   ? " is not a whole day, or too far away; convert the column to date32"
+                   : stored >= Stored::months ? " is an interval of more than 8,388,607 months or 33,554,431 days"
+                                              : " has more digits than its type allows; write the file again"),
               row);
 }
 

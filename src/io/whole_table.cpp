@@ -32,6 +32,7 @@
 #include "io/table.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/interval.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -70,6 +71,8 @@ std::shared_ptr<arrow::DataType> stored_type(const Field& field) {
       return is_narrow ? arrow::time32(unit) : arrow::time64(unit);
     case ValueKind::duration:
       return arrow::duration(unit);
+    case ValueKind::interval:
+      return arrow::month_day_nano_interval();
   }
   detail::no_such_value();
 }
@@ -103,11 +106,19 @@ BufferOrError as_128_bits(const void* from, std::int64_t n) {
   return buffer;
 }
 
+BufferOrError intervals(const Int128* from, std::int64_t n) {
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
+                        arrow::AllocateBuffer(n * static_cast<std::int64_t>(sizeof(Interval))));
+  std::transform(from, from + n, reinterpret_cast<Interval*>(buffer->mutable_data()), interval_of);
+  return buffer;
+}
+
 BufferOrError copied_values(const Field& field, const ColumnData& data, std::int64_t n) {
   if (field.storage == Storage::bit) return copied_bits(data.values, data.offset, n);
   const bool is_decimal = field.kind == ValueKind::decimal;
   if (is_decimal && field.storage == Storage::int32) return as_128_bits<std::int32_t>(data.values, n);
   if (is_decimal && field.storage == Storage::int64) return as_128_bits<std::int64_t>(data.values, n);
+  if (field.kind == ValueKind::interval) return intervals(static_cast<const Int128*>(data.values), n);
   return copied_bytes(data.values, n * (width_of(field.storage) / 8));
 }
 

@@ -3,6 +3,7 @@
 # booleans, half floats and big-endian numbers of .npy. DuckDB and NumPy are the references.
 import datetime
 import itertools
+import json
 import math
 import re
 
@@ -421,3 +422,96 @@ def test_axes_that_are_refused(upsweep, arrow):
     upsweep.fails("malformed", "reduce", "t.npy", "--axis", 0)
     upsweep.write("t.npy", whole + b"x")
     upsweep.fails("malformed", "scan", "t.npy", "--axis", 0)
+
+
+@pytest.mark.parametrize(
+    "array, csv, iso",
+    [
+        (np.array([1_500, 2_000], "m8[ms]"), "00:00:01.5", "PT1.5S"),
+        (np.array(["2024-01-01T10:00:00.5", "2025-01-01"], "M8[ms]"), "2024-01-01 10:00:00.5", "2024-01-01T10:00:00.5"),
+        (np.array(["2024-01-01", "2025-01-01"], "M8[D]"), "2024-01-01", "2024-01-01"),
+    ],
+)
+def test_results_as_text(upsweep, arrow, array, csv, iso):
+    np.save(upsweep.folder / "t.npy", array)
+    lists = arrow.ListArray.from_arrays(arrow.array([0, 1, 1, 2], arrow.int32()), arrow.array(array))
+    upsweep.table("t.parquet", {"t": lists})
+    for args, has_none in (
+        (("scan", "t.npy", "--op", "min"), False),
+        (("query", "SELECT t FROM 't.npy' ORDER BY t"), False),
+        (("segment", "t.parquet:t", "--op", "min"), True),
+    ):
+        for name in ("out.csv", "out.json"):
+            upsweep.ok(*args, "-o", name)
+        assert (upsweep.folder / "out.csv").read_text().splitlines()[1] == csv
+        found = [value for row in json.loads((upsweep.folder / "out.json").read_text()) for value in row.values()]
+        assert found[0] == iso and (None in found) == has_none
+
+
+INTERVALS = [(1, 0, 0), (0, 30, 0), (0, 30, 1_000), (-14, 3, 0), None, (0, 0, -5 * 10**9), (2, -70, 3_600 * 10**9)]
+
+
+@pytest.fixture
+def intervals(upsweep, arrow):
+    """The same intervals in Arrow IPC and, in milliseconds and without signs, in Parquet."""
+    duckdb = pytest.importorskip("duckdb")
+    table = arrow.table({"n": range(len(INTERVALS)), "i": arrow.array(INTERVALS, arrow.month_day_nano_interval())})
+    with arrow.ipc.new_file(upsweep.folder / "i.arrow", table.schema) as writer:
+        writer.write_table(table)
+    duckdb.sql(
+        "COPY (SELECT r AS n, to_months((r % 5)::INT) + to_days((r % 40)::INT) + to_milliseconds(r * 1000.5) AS i "
+        f"FROM range(1000) t(r)) TO '{upsweep.folder / 'i.parquet'}'"
+    )
+    return upsweep
+
+
+def test_intervals_of_months(intervals, arrow):
+    assert rows(intervals, "SELECT n, i FROM 'i.arrow' ORDER BY i, n") == [
+        [3, "P-1Y-2M3D"], [6, "P2M-70DT1H"], [5, "PT-5S"], [1, "P30D"], [0, "P1M"], [2, "P30DT0.000001S"], [4, None],
+    ]  # fmt: skip
+    least, greatest = intervals.text("query", "SELECT MIN(i), MAX(i) FROM 'i.arrow'").splitlines()[1].split("  ")
+    assert (least, greatest) == ("-1 year -2 months 3 days", "30 days 00:00:00.000001")
+    types = {column["name"]: column["type"] for column in intervals.json("schema", "i.arrow")["columns"]}
+    assert types["i"] == "interval"
+    intervals.ok("query", "SELECT i FROM 'i.arrow'", "-o", "out.arrow")
+    with arrow.ipc.open_file(intervals.folder / "out.arrow") as reader:
+        assert reader.read_all()["i"].to_pylist() == INTERVALS
+    intervals.ok("query", "SELECT i FROM 'i.arrow' WHERE n > 2 AND n < 6", "-o", "out.csv")
+    assert (intervals.folder / "out.csv").read_text() == "i\n-1 year -2 months 3 days\n\n-00:00:05\n"
+    intervals.ok("query", "SELECT i FROM 'i.arrow' WHERE n = 3", "-o", "out.json")
+    assert (intervals.folder / "out.json").read_text() == '[{"i":"P-1Y-2M3D"}]\n'
+    for name, words in {"out.parquet": "Arrow writes no intervals to Parquet", "out.npy": "has no intervals"}.items():
+        error = intervals.fails("invalid_argument", "query", "SELECT i FROM 'i.arrow'", "-o", name)
+        assert words in error["message"] and not (intervals.folder / name).exists()
+    assert "interval" in intervals.fails("unsupported_type", "reduce", "i.arrow:i", "--op", "max")["message"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(i), COUNT(*) FROM {}",
+        *(f"SELECT COUNT(*) FROM {{}} WHERE i {op} INTERVAL '{literal}'"
+          for op in ("=", "<>", "<", "<=", ">", ">=") for literal in ("1 month", "30 days", "720 hours", "2 months 9 days")),
+        "SELECT COUNT(*) FROM {} WHERE i IN ('3 months 13 days 00:01:00', INTERVAL '0 days')",
+        "SELECT n FROM {} WHERE i BETWEEN INTERVAL '50 days' AND '2 months' ORDER BY n",
+        "SELECT COUNT(*) FROM {} WHERE NOT i < '1 month'",
+    ],
+)  # fmt: skip
+def test_intervals_as_duckdb(intervals, sql):
+    duckdb = pytest.importorskip("duckdb")
+    expected = duckdb.sql(sql.format(f"'{intervals.folder / 'i.parquet'}'")).fetchall()
+    assert rows(intervals, sql.format("'i.parquet'")) == [list(row) for row in expected]
+
+
+def test_rows_of_intervals_in_parquet(intervals):
+    duckdb = pytest.importorskip("duckdb")
+    sql = "SELECT n, i FROM {} ORDER BY i DESC, n LIMIT 20"
+    expected = [n for n, _ in duckdb.sql(sql.format(f"'{intervals.folder / 'i.parquet'}'")).fetchall()]
+    found = rows(intervals, sql.format("'i.parquet'"))
+    assert [n for n, _ in found] == expected
+    for n, interval in found:
+        seconds = n * 1000.5 // 1 / 1000  # DuckDB stores whole milliseconds
+        months, days = n % 5, n % 40
+        expected = "P" + f"{months}M" * (months > 0) + f"{days}D" * (days > 0) + "T"
+        expected += f"{int(seconds // 60)}M" * (seconds >= 60) + f"{seconds % 60:.3f}".rstrip("0").rstrip(".") + "S"
+        assert interval == expected

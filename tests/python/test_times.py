@@ -272,3 +272,17 @@ def test_keys_of_floats_in_queries_as_duckdb():
         expected = duckdb.sql(sql).fetchall()
         found = upsweep.query(sql, given=x).rows()
         assert repr(found) == repr(expected).replace("-0.0", "0.0")
+
+
+def test_intervals_of_months():
+    pyarrow = pytest.importorskip("pyarrow")
+    values = [(1, 0, 0), None, (-14, 3, 5), (0, 30, 0)]
+    table = pyarrow.table({"k": ["a", "b", "a", "b"], "i": pyarrow.array(values, pyarrow.month_day_nano_interval())})
+    answer = upsweep.query("SELECT k, MAX(i) AS most, COUNT(i) AS n FROM t GROUP BY k ORDER BY k", t=table)
+    assert answer.rows() == [("a", (1, 0, 0), 2), ("b", (0, 30, 0), 1)]
+    assert answer["most"].tolist() == [(1, 0, 0), (0, 30, 0)]
+    assert pyarrow.table(answer)["most"].type == pyarrow.month_day_nano_interval()
+    found = upsweep.query("SELECT i FROM t", t=table)
+    assert pyarrow.table(found)["i"].to_pylist() == values
+    assert "1 month" in repr(found) and [row[0] for row in found.rows()] == values
+    assert upsweep.query("SELECT COUNT(*) FROM t WHERE i = '1 month'", t=table).rows() == [(2,)]

@@ -33,7 +33,9 @@ bool is_literal(const Node& a) { return a->op == Op::literal; }
 bool is_string(const Node& a) { return a->op == Op::literal && a->type.kind == ValueKind::text; }
 
 /// Returns whether a string literal that is compared with the type is parsed as that type.
-bool is_calendar(ValueType type) { return type.kind == ValueKind::date || is_temporal(type); }
+bool is_calendar(ValueType type) {
+  return type.kind == ValueKind::date || type.kind == ValueKind::interval || is_temporal(type);
+}
 
 bool is_number(const std::string& string) {
   double value = 0;
@@ -351,9 +353,15 @@ Expression Builder::parsed(const Expression& string, ValueType type) const {
     return literal(*time, false);
   }
   if (type.kind == ValueKind::duration) {
-    const auto interval = parse_interval(text);
-    if (!interval || interval->months != 0) refuse_text("3 days 04:05:06.5, without months");
-    return literal(interval->time, false);
+    const auto span = parse_span(text);
+    if (!span || span->months != 0) refuse_text("3 days 04:05:06.5, without months");
+    return literal(span->time, false);
+  }
+  if (type.kind == ValueKind::interval) {
+    const auto span = parse_span(text);
+    const auto element = span ? interval_element(*span) : std::nullopt;
+    if (!element) refuse_text("1 month 3 days 04:05:06.5");
+    return {.op = Op::literal, .type = {ValueKind::interval}, .exact = *element, .location = string.location};
   }
   return {
       .op = Op::literal, .type = kDate, .exact = parse_date(sql_, text, string.location), .location = string.location};
@@ -377,6 +385,9 @@ Node Builder::compare(const std::string& symbol, const Node& a, const Node& b, i
   if (is_calendar(a->type) && is_string(b)) return compare(symbol, a, make(parsed(*b, a->type)), location);
   if (is_calendar(b->type) && is_string(a)) return compare(symbol, make(parsed(*a, b->type)), b, location);
   if (a->type.kind == ValueKind::text || b->type.kind == ValueKind::text) return compare_words(symbol, a, b, location);
+  if (a->type.kind == ValueKind::interval || b->type.kind == ValueKind::interval) {
+    return compare_intervals(symbol, a, b, location);
+  }
   const ValueType common = common_type(in_utc(a, b), in_utc(b, a), location, symbol.c_str());
   const Node left = comparable(in_utc(a, b), common);
   const Node right = comparable(in_utc(b, a), common);
@@ -418,6 +429,42 @@ Node Builder::compare_words(const std::string& symbol, const Node& a, const Node
   const StringTest test = less ? (or_equal ? StringTest::less_equal : StringTest::less)
                                : (or_equal ? StringTest::greater_equal : StringTest::greater);
   return strings_in(column, test, string->strings, location);
+}
+
+/// Compares lengths. The elements of one length are a range.
+Node Builder::compare_intervals(const std::string& symbol, const Node& a, const Node& b, int location) {
+  if (is_null_literal(a) || is_null_literal(b)) return convert(null(location), kBoolean);
+  const bool turned = is_literal(a);
+  const Node& column = turned ? b : a;
+  const Node& limit = turned ? a : b;
+  const bool is_duration = limit->type.kind == ValueKind::duration;
+  if (column->type.kind != ValueKind::interval || (!is_duration && limit->type.kind != ValueKind::interval)) {
+    const bool is_of_duration = column->type.kind == ValueKind::duration;
+    refuse(location, undefined_between(symbol, a, b) + (is_of_duration ? ": a month has no fixed length" : ""));
+  }
+  if (!is_literal(limit)) {
+    refuse(location,
+           fmt::format("{} is not defined between two columns of intervals; compare each with a literal, such "
+                       "as interval '1 month'",
+                       symbol));
+  }
+  constexpr Int128 kLongest = Int128{1} << 76;  // more than the length of any interval
+  const Int128 length = is_duration
+                            ? std::clamp(limit->exact * power_of_ten(9 - limit->type.scale), -kLongest, kLongest)
+                            : limit->exact >> kIntervalPartBits;
+  const auto from = [&](Int128 longer) {
+    return exact((length + longer) * (Int128{1} << kIntervalPartBits), {ValueKind::interval}, limit->location);
+  };
+  const auto of = [&](Op op, const Node& x, const Node& y) {
+    return make({.op = op, .type = kBoolean, .args = {x, y}, .location = location});
+  };
+  const Node shorter = of(Op::less, column, from(0));
+  const Node longer = of(Op::less_equal, from(1), column);
+  if (symbol == "=") return of(Op::both, of(Op::less_equal, from(0), column), of(Op::less, column, from(1)));
+  if (symbol == "<>") return of(Op::either, shorter, longer);
+  const bool is_less = (symbol[0] == '<') != turned;
+  if (symbol.size() == 1) return is_less ? shorter : longer;
+  return is_less ? of(Op::less, column, from(1)) : of(Op::less_equal, from(0), column);
 }
 
 Node Builder::logic(Op op, std::span<const Node> conditions, int location) {

@@ -66,6 +66,7 @@ class Builder {
   ValueType common_type(const Node& a, const Node& b, int location, const char* what) const;
   Node comparable(const Node& a, ValueType common);
   Node compare_words(const std::string& symbol, const Node& a, const Node& b, int location);
+  Node compare_intervals(const std::string& symbol, const Node& a, const Node& b, int location);
   Node strings_in(const Node& column, StringTest test, std::vector<std::string> strings, int location);
   static bool is_looked_up(ValueType a, const Expression& item);
   Node member_test(const Node& a, const std::vector<Expression>& items, int location);

@@ -139,21 +139,21 @@ const Unit* unit_named(std::string_view name) {
   return found == std::end(kUnits) || word.empty() ? nullptr : found;
 }
 
-/// Adds `whole`.`fraction` times a unit to an interval.
-bool add(Interval& interval, std::int64_t whole, Seconds fraction, bool is_negative, const Unit& unit) {
+/// Adds `whole`.`fraction` times a unit to a span.
+bool add(Span& span, std::int64_t whole, Seconds fraction, bool is_negative, const Unit& unit) {
   const std::int64_t sign = is_negative ? -1 : 1;
   if (whole > kMostOfUnit) return false;
   if (unit.months != 0) {
-    interval.months += sign * whole * unit.months;
-    return fraction.count == 0 && std::max(interval.months, -interval.months) <= kMostOfUnit;
+    span.months += sign * whole * unit.months;
+    return fraction.count == 0 && std::max(span.months, -span.months) <= kMostOfUnit;
   }
   Int128 count = fraction.count * unit.seconds;
   int scale = fraction.scale + unit.scale;
   for (; scale > kFinestScale && count % 10 == 0; --scale) count /= 10;
   for (; scale > 0 && scale % kPlacesOfUnit != 0; ++scale) count *= 10;
   if (scale > kFinestScale) return false;
-  interval.time = sum(interval.time, {sign * Int128{whole} * unit.seconds, unit.scale});
-  interval.time = sum(interval.time, {sign * count, scale});
+  span.time = sum(span.time, {sign * Int128{whole} * unit.seconds, unit.scale});
+  span.time = sum(span.time, {sign * count, scale});
   return true;
 }
 
@@ -217,8 +217,8 @@ std::optional<Seconds> parse_time(std::string_view text) {
   return text.empty() ? time : std::nullopt;
 }
 
-std::optional<Interval> parse_interval(std::string_view text, std::string_view unit) {
-  Interval all;
+std::optional<Span> parse_span(std::string_view text, std::string_view unit) {
+  Span all;
   text = trimmed(text);
   if (text.empty()) return std::nullopt;
   for (; !text.empty(); text = trimmed(text)) {
@@ -277,6 +277,47 @@ std::string iso_duration_text(Seconds duration) {
   if (parts.seconds != 0 || !parts.fraction.empty()) time += fmt::format("{}{}S", parts.seconds, parts.fraction);
   if (!time.empty()) return text + "T" + time;
   return parts.days != 0 ? text : text + "T0S";
+}
+
+std::string interval_text(const Interval& interval) {
+  std::string text;
+  const auto add_part = [&](std::int32_t count, std::string_view unit) {
+    if (count == 0) return;
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : " ", count, unit, count == 1 || count == -1 ? "" : "s");
+  };
+  add_part(interval.months / 12, "year");
+  add_part(interval.months % 12, "month");
+  add_part(interval.days, "day");
+  if (interval.nanoseconds == 0 && !text.empty()) return text;
+  return fmt::format("{}{}{}", text, text.empty() ? "" : " ", time_text({interval.nanoseconds, kFinestScale}));
+}
+
+std::string iso_interval_text(const Interval& interval) {
+  std::string text = "P";
+  const auto add_part = [&](std::int64_t count, char unit) {
+    if (count != 0) text += fmt::format("{}{}", count, unit);
+  };
+  add_part(interval.months / 12, 'Y');
+  add_part(interval.months % 12, 'M');
+  add_part(interval.days, 'D');
+  const Parts time = parts_of({interval.nanoseconds, kFinestScale});
+  const std::string_view sign = time.is_negative ? "-" : "";
+  const std::int64_t hours = static_cast<std::int64_t>(time.days) * 24 + time.hours;
+  if (interval.nanoseconds != 0) text += 'T';
+  add_part(time.is_negative ? -hours : hours, 'H');
+  add_part(time.is_negative ? -time.minutes : time.minutes, 'M');
+  if (time.seconds != 0 || !time.fraction.empty()) text += fmt::format("{}{}{}S", sign, time.seconds, time.fraction);
+  return text == "P" ? "PT0S" : text;
+}
+
+std::optional<Int128> interval_element(const Span& span) {
+  const Int128 nanoseconds = span.time.count * power_of_ten(kFinestScale - span.time.scale);
+  const Int128 day = kDaySeconds * power_of_ten(kFinestScale);
+  const Int128 days = nanoseconds / day;
+  const bool fits = magnitude(span.months) <= kMostIntervalMonths && magnitude(days) <= kMostIntervalDays;
+  if (!fits) return std::nullopt;
+  return element_of({static_cast<std::int32_t>(span.months), static_cast<std::int32_t>(days),
+                     static_cast<std::int64_t>(nanoseconds % day)});
 }
 
 }  // namespace upsweep::expression

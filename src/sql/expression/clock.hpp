@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "sql/expression/number.hpp"
+#include "upsweep/interval.hpp"
 
 namespace upsweep::expression {
 
@@ -25,7 +26,7 @@ struct Timestamp {
 };
 
 /// The text of INTERVAL '1 month 3 days 04:05:06'.
-struct Interval {
+struct Span {
   std::int64_t months = 0;
   Seconds time = {};  ///< days have 24 hours
 };
@@ -37,7 +38,7 @@ std::optional<Timestamp> parse_timestamp(std::string_view text);
 std::optional<Seconds> parse_time(std::string_view text);
 /// Parses numbers with their units, and a time at the end: "2 weeks", "1 day 12 hours", "-3 days 04:05:06.5". A number
 /// without a unit has `unit`. Returns nothing for a text that is not an interval, and for one that is too long.
-std::optional<Interval> parse_interval(std::string_view text, std::string_view unit = "");
+std::optional<Span> parse_span(std::string_view text, std::string_view unit = "");
 
 /// Returns "2024-03-05 12:00:00.25", followed by Z if `in_utc`. `between` separates date and time.
 std::string timestamp_text(Seconds since, bool in_utc, char between = ' ');
@@ -47,5 +48,11 @@ std::string time_text(Seconds since_midnight);
 std::string duration_text(Seconds duration);
 /// Returns the duration in ISO 8601: "P3DT4H5M6.5S".
 std::string iso_duration_text(Seconds duration);
+/// Returns "1 year 2 months 3 days 04:05:06.5". Every negative part has a sign.
+std::string interval_text(const Interval& interval);
+/// Returns the interval in ISO 8601: "P1Y2M3DT4H5M6.5S". Every negative part has a sign.
+std::string iso_interval_text(const Interval& interval);
+/// Returns the element of a column of intervals that is equal to a span, or nothing if that is too long.
+std::optional<Int128> interval_element(const Span& span);
 
 }  // namespace upsweep::expression

@@ -56,6 +56,7 @@ Form form_of(const Expression& node) {
     case ValueKind::timestamp:
     case ValueKind::time:
     case ValueKind::duration:
+    case ValueKind::interval:
       return node.wide ? Form::wide : Form::narrow;
   }
   detail::no_such_value();
@@ -114,7 +115,9 @@ void derive(Expression& node) {
                   ((is_arithmetic || node.op == Op::call) && (is_exact(node.type) || is_calendar)) ||
                   std::any_of(args.begin(), args.end(), [](const Node& arg) { return arg->can_fail; });
   if (node.op == Op::column || is_calendar) return;
-  if (node.op == Op::literal) {
+  if (node.type.kind == ValueKind::interval) {
+    node.wide = true;
+  } else if (node.op == Op::literal) {
     node.wide = node.exact > INT64_MAX || node.exact < INT64_MIN;
   } else if (node.op == Op::choose) {
     node.wide = args.back()->wide;

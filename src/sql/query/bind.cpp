@@ -285,9 +285,6 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
                        fields_[names_.column_of(body, location)].name),
            Code::bad_sql);
   }
-  if (tag == "TypeCast" && cast_type(body) == "interval")
-    refuse(location,
-           "an interval of months or years can only be added to or subtracted from a literal date or timestamp");
   if (tag == "TypeCast") refuse_cast(sql_, cast_type(body), location);
   if (tag == "A_Expr") return bind_operator(body, level, location, depth);
   if (tag == "BoolExpr") return bind_logic(body, level, location, depth);
@@ -377,34 +374,34 @@ Node Binder::column_at(std::size_t place, int location) {
 std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::string& symbol, Level level, int location,
                                                  int depth) {
   if (!body.contains("lexpr") || (symbol != "+" && symbol != "-")) return std::nullopt;
-  std::optional<Interval> interval = interval_of(sql_, body.at("rexpr"));
-  const bool turned = !interval && symbol == "+";
-  if (turned) interval = interval_of(sql_, body.at("lexpr"));
-  if (!interval) return std::nullopt;
-  const Int128 day = Int128{kDaySeconds} * power_of_ten(interval->time.scale);
-  const bool is_of_days = interval->time.count % day == 0;
+  std::optional<Span> span = span_of(sql_, body.at("rexpr"));
+  const bool turned = !span && symbol == "+";
+  if (turned) span = span_of(sql_, body.at("lexpr"));
+  if (!span) return std::nullopt;
+  const Int128 day = Int128{kDaySeconds} * power_of_ten(span->time.scale);
+  const bool is_of_days = span->time.count % day == 0;
   const Node date = bind(body.at(turned ? "rexpr" : "lexpr"), level, depth + 1);
   const bool is_date = date->type.kind == ValueKind::date;
   const bool is_literal = date->op == Op::literal && (is_date || date->type.kind == ValueKind::timestamp);
-  if (interval->months == 0 && !(is_literal && is_date && is_of_days)) return std::nullopt;
+  if (span->months == 0 && !(is_literal && is_date && is_of_days)) return std::nullopt;
   if (!is_literal) {
     refuse(location,
            "intervals of months can only be added to literals: move the interval to the other side of the comparison");
   }
   const int sign = symbol == "-" ? -1 : 1;
-  if (interval->months > kMostMonths || interval->months < -kMostMonths)
+  if (span->months > kMostMonths || span->months < -kMostMonths)
     refuse(location, "this interval is too long", Code::overflow);
   const Int128 unit = is_date ? 1 : Int128{kDaySeconds} * power_of_ten(date->type.scale);  // of the date's elements
   const Int128 days = date->exact / unit - (date->exact % unit < 0 ? 1 : 0);
-  Int128 moved = add_months(static_cast<int>(days), sign * interval->months);
-  if (is_of_days) moved += sign * (interval->time.count / day);
+  Int128 moved = add_months(static_cast<int>(days), sign * span->months);
+  if (is_of_days) moved += sign * (span->time.count / day);
   if (days < kFirstDay || days > kLastDay || moved < kFirstDay || moved > kLastDay)
     refuse(location, "the date is outside the years 0 to 9999", Code::overflow);
   Builder& make = builder(level);
   const Int128 element = moved * unit + (date->exact - days * unit);
   Node result = is_date ? make.exact(element, date->type, location) : make.seconds(element, date->type, location);
   if (is_of_days) return result;
-  const Node rest = make.seconds(interval->time.count, {ValueKind::duration, interval->time.scale}, location);
+  const Node rest = make.seconds(span->time.count, {ValueKind::duration, span->time.scale}, location);
   return make.arithmetic(symbol == "-" ? Op::subtract : Op::add, result, rest, location);
 }
 
@@ -569,6 +566,7 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   if (!is_numeric(input->type) && (!is_duration || name != "sum")) {
     std::string_view instead = expression::why_text(input->type);
     if (is_duration) instead = "; write SUM(x) / COUNT(x)";
+    if (kind == ValueKind::interval) instead = "; MIN, MAX and COUNT are";
     if (kind == ValueKind::timestamp) instead = "; MIN, MAX and COUNT are, and the SUM of differences of timestamps";
     refuse(location, fmt::format("{}() is not defined for {}{}", name, type, instead), Code::unsupported_type);
   }

@@ -13,6 +13,7 @@
 #include "sql/expression/date.hpp"
 #include "sql/expression/number.hpp"
 #include "upsweep/detail/unreachable.hpp"
+#include "upsweep/interval.hpp"
 #include "upsweep/query.hpp"
 
 namespace upsweep {
@@ -36,6 +37,8 @@ std::string text(const Field& column, const Cell& cell) {
       return expression::time_text({cell.exact, column.scale});
     case ValueKind::duration:
       return expression::duration_text({cell.exact, column.scale});
+    case ValueKind::interval:
+      return expression::interval_text(interval_of(cell.exact));
     case ValueKind::integer:
     case ValueKind::decimal:
       return expression::to_text(cell.exact, column.kind == ValueKind::decimal ? column.scale : 0);
@@ -50,6 +53,7 @@ std::string iso_text(const Field& column, const Cell& cell) {
   if (!cell.null && column.kind == ValueKind::duration) {
     return expression::iso_duration_text({cell.exact, column.scale});
   }
+  if (!cell.null && column.kind == ValueKind::interval) return expression::iso_interval_text(interval_of(cell.exact));
   return text(column, cell);
 }
 
@@ -64,7 +68,7 @@ std::optional<std::int64_t> element_with_text(const Field& column, std::string_v
   } else if (column.kind == ValueKind::time) {
     seconds = expression::parse_time(text);
   } else if (column.kind == ValueKind::duration) {
-    const auto interval = expression::parse_interval(text);
+    const auto interval = expression::parse_span(text);
     if (interval && interval->months == 0) seconds = interval->time;
   }
   if (!seconds || seconds->scale > column.scale) return std::nullopt;

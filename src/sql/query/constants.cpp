@@ -20,7 +20,6 @@ namespace upsweep::query {
 namespace {
 
 using expression::Expression;
-using expression::Interval;
 using expression::kMostDigits;
 using expression::Op;
 using expression::refuse;
@@ -156,9 +155,11 @@ std::optional<Expression> cast_constant(const std::string& sql, const Json& cast
     return literal(ValueKind::time, *time, false);
   }
   if (type == "interval") {
-    const auto interval = interval_of(sql, Json{{"TypeCast", cast}});
-    if (interval->months != 0) return std::nullopt;
-    return literal(ValueKind::duration, interval->time, false);
+    const auto span = span_of(sql, Json{{"TypeCast", cast}});
+    if (span->months == 0) return literal(ValueKind::duration, span->time, false);
+    const auto element = expression::interval_element(*span);
+    if (!element) refuse(sql, at, Code::overflow, "this interval is too long");
+    return Expression{.op = Op::literal, .type = {ValueKind::interval}, .exact = *element, .location = location};
   }
   return Expression{.op = Op::literal,
                     .type = {ValueKind::date},
@@ -189,7 +190,7 @@ std::optional<Expression> constant_of(const std::string& sql, const Json& node) 
                     .location = location};
 }
 
-std::optional<Interval> interval_of(const std::string& sql, const Json& node) {
+std::optional<Span> span_of(const std::string& sql, const Json& node) {
   const auto [tag, body] = tagged(node);
   if (tag != "TypeCast" || cast_type(body) != "interval") return std::nullopt;
   const Json& type = body.at("typeName");
@@ -206,7 +207,7 @@ std::optional<Interval> interval_of(const std::string& sql, const Json& node) {
         std::find_if(std::begin(kUnits), std::end(kUnits), [&](const auto& known) { return known.first == mask; });
     unit = found == std::end(kUnits) ? "" : found->second;
   }
-  if (const auto interval = expression::parse_interval(*text, unit)) return interval;
+  if (const auto span = expression::parse_span(*text, unit)) return span;
   refuse(sql, location_of(body, first_location(node)), Code::bad_sql,
          fmt::format("'{}' is not a valid interval; write it as interval '3 days', interval '3 days 04:05:06' or "
                      "interval '2' hour, in nanoseconds to years",

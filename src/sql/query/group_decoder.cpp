@@ -115,6 +115,7 @@ bool is_value(ValueKind kind, Int128 value) {
     case ValueKind::duration:  // a sum of durations may have more bits until the last row
     case ValueKind::integer:
     case ValueKind::decimal:
+    case ValueKind::interval:
     case ValueKind::real:
       return true;
     case ValueKind::text:

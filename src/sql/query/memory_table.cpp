@@ -48,6 +48,8 @@ bool suits(ValueKind kind, Storage storage) {
     case ValueKind::timestamp:
     case ValueKind::duration:
       return storage == Storage::int64;
+    case ValueKind::interval:
+      return storage == Storage::int128;
   }
   detail::no_such_value();
 }
