@@ -13,12 +13,12 @@
 #include <utility>
 
 #include "io/answer_writer.hpp"
+#include "io/arrow_elements.hpp"
 #include "io/arrow_file.hpp"
 #include "io/posix.hpp"
 #include "io/tuning.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
-#include "upsweep/interval.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -36,24 +36,11 @@ std::shared_ptr<arrow::DataType> answer_type(const Field& column, IntegerType in
       return integers == IntegerType::uint64 ? arrow::uint64() : arrow::int64();
     case ValueKind::decimal:
       return arrow::decimal128(kDigits, column.scale);
-    case ValueKind::real:
-      return column.storage == Storage::float32 ? arrow::float32() : arrow::float64();
-    case ValueKind::date:
-      return arrow::date32();
-    case ValueKind::boolean:
-      return arrow::boolean();
-    case ValueKind::text:
-      return arrow::utf8();
-    case ValueKind::timestamp:
-      return arrow::timestamp(unit, column.zone);
-    case ValueKind::time:
+    case ValueKind::time:  // answers have elements of 64 bits
       return column.scale <= 3 ? arrow::time32(unit) : arrow::time64(unit);
-    case ValueKind::duration:
-      return arrow::duration(unit);
-    case ValueKind::interval:
-      return arrow::month_day_nano_interval();
+    default:
+      return stored_type(column);
   }
-  detail::no_such_value();
 }
 
 // Rows `first` … first + count - 1 of an answer's chunk.
@@ -83,14 +70,6 @@ AnswerBuffer values_in_place(const T* values, AnswerRange range) {
 template <class To>
 AnswerBuffer exact(const AnswerColumn& column, AnswerRange range) {
   return column.wide.empty() ? converted_values<To>(column.exact, range) : converted_values<To>(column.wide, range);
-}
-
-AnswerBuffer intervals(const AnswerColumn& column, AnswerRange range) {
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
-                        arrow::AllocateBuffer(static_cast<std::int64_t>(range.count * sizeof(Interval))));
-  auto* const to = reinterpret_cast<Interval*>(buffer->mutable_data());
-  for (std::size_t i = 0; i < range.count; ++i) to[i] = interval_of(column.exact_at(range.first + i));
-  return buffer;
 }
 
 class ArrowAnswer final : public AnswerWriter {
@@ -211,7 +190,8 @@ class ArrowAnswer final : public AnswerWriter {
       case ValueKind::duration:
         return exact<std::int64_t>(column, range);
       case ValueKind::interval:
-        return intervals(column, range);
+        return intervals_of(static_cast<std::int64_t>(range.count),
+                            [&](std::int64_t i) { return column.exact_at(range.first + static_cast<std::size_t>(i)); });
       case ValueKind::text:
         break;
     }

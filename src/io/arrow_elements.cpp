@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "io/arrow_errors.hpp"
+#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -30,6 +31,43 @@ const ArrowType* arrow_type_of(const arrow::DataType& type) {
   const ArrowType* const row = arrow_type_of(std::string_view(schema.format));
   schema.release(&schema);
   return row;
+}
+
+std::shared_ptr<arrow::DataType> stored_type(const Field& field) {
+  const auto unit = time_unit(field.scale);
+  const bool is_narrow = width_of(field.storage) == 32;
+  switch (field.kind) {
+    case ValueKind::integer:
+    case ValueKind::real: {
+      const std::shared_ptr<arrow::DataType> types[] = {
+          arrow::int8(),   arrow::int16(),  arrow::int32(),  arrow::int64(),   arrow::uint8(),
+          arrow::uint16(), arrow::uint32(), arrow::uint64(), arrow::float32(), arrow::float64()};
+      return types[static_cast<int>(element_type(field.storage))];
+    }
+    case ValueKind::decimal: {
+      constexpr int kDigitsOf32 = 9;
+      constexpr int kDigitsOf128 = 38;
+      return arrow::decimal128(is_narrow                         ? kDigitsOf32
+                               : field.storage == Storage::int64 ? kInt64Digits
+                                                                 : kDigitsOf128,
+                               field.scale);
+    }
+    case ValueKind::date:
+      return arrow::date32();
+    case ValueKind::boolean:
+      return arrow::boolean();
+    case ValueKind::text:
+      return arrow::utf8();
+    case ValueKind::timestamp:
+      return arrow::timestamp(unit, field.zone);
+    case ValueKind::time:
+      return is_narrow ? arrow::time32(unit) : arrow::time64(unit);
+    case ValueKind::duration:
+      return arrow::duration(unit);
+    case ValueKind::interval:
+      return arrow::month_day_nano_interval();
+  }
+  detail::no_such_value();
 }
 
 Stored stored_as(const arrow::DataType& type) {

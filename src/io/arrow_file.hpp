@@ -73,12 +73,6 @@ class ArrowFile {
   bool completed_ = false;
 };
 
-/// Returns the unit of times with 0, 3, 6 or 9 digits after the second.
-constexpr arrow::TimeUnit::type time_unit(int digits) {
-  return digits >= 9 ? arrow::TimeUnit::NANO : static_cast<arrow::TimeUnit::type>(digits / 3);
-}
-static_assert(time_unit(0) == arrow::TimeUnit::SECOND && time_unit(9) == arrow::TimeUnit::NANO);
-
 /// Returns memory as a buffer, in place.
 inline std::shared_ptr<arrow::Buffer> view(const void* data, std::int64_t bytes) {
   return std::make_shared<arrow::Buffer>(static_cast<const std::uint8_t*>(data), bytes);

@@ -13,6 +13,7 @@
 #include <limits>
 #include <utility>
 
+#include "io/arrow_elements.hpp"
 #include "io/arrow_file.hpp"
 #include "io/result_writer.hpp"
 #include "io/table.hpp"

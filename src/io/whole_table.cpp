@@ -25,57 +25,19 @@
 #include <utility>
 #include <vector>
 
+#include "io/arrow_elements.hpp"
 #include "io/arrow_errors.hpp"
 #include "io/arrow_file.hpp"
 #include "io/csv_rows.hpp"
 #include "io/posix.hpp"
 #include "io/table.hpp"
-#include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
-#include "upsweep/interval.hpp"
 
 namespace upsweep::io {
 namespace {
 
 using ArrayOrError = arrow::Result<std::shared_ptr<arrow::Array>>;
 using BufferOrError = arrow::Result<std::shared_ptr<arrow::Buffer>>;
-
-std::shared_ptr<arrow::DataType> stored_type(const Field& field) {
-  const auto unit = time_unit(field.scale);
-  const bool is_narrow = width_of(field.storage) == 32;
-  switch (field.kind) {
-    case ValueKind::integer:
-    case ValueKind::real: {
-      const std::shared_ptr<arrow::DataType> types[] = {
-          arrow::int8(),   arrow::int16(),  arrow::int32(),  arrow::int64(),   arrow::uint8(),
-          arrow::uint16(), arrow::uint32(), arrow::uint64(), arrow::float32(), arrow::float64()};
-      return types[static_cast<int>(element_type(field.storage))];
-    }
-    case ValueKind::decimal: {
-      constexpr int kDigitsOf32 = 9;
-      constexpr int kDigitsOf128 = 38;
-      return arrow::decimal128(is_narrow                         ? kDigitsOf32
-                               : field.storage == Storage::int64 ? kInt64Digits
-                                                                 : kDigitsOf128,
-                               field.scale);
-    }
-    case ValueKind::date:
-      return arrow::date32();
-    case ValueKind::boolean:
-      return arrow::boolean();
-    case ValueKind::text:
-      return arrow::utf8();
-    case ValueKind::timestamp:
-      return arrow::timestamp(unit, field.zone);
-    case ValueKind::time:
-      return is_narrow ? arrow::time32(unit) : arrow::time64(unit);
-    case ValueKind::duration:
-      return arrow::duration(unit);
-    case ValueKind::interval:
-      return arrow::month_day_nano_interval();
-  }
-  detail::no_such_value();
-}
 
 std::shared_ptr<arrow::DataType> column_type(const Field& field) {
   if (field.element) return arrow::large_list(field.element->is_untyped ? arrow::null() : stored_type(*field.element));
@@ -106,19 +68,14 @@ BufferOrError as_128_bits(const void* from, std::int64_t n) {
   return buffer;
 }
 
-BufferOrError intervals(const Int128* from, std::int64_t n) {
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
-                        arrow::AllocateBuffer(n * static_cast<std::int64_t>(sizeof(Interval))));
-  std::transform(from, from + n, reinterpret_cast<Interval*>(buffer->mutable_data()), interval_of);
-  return buffer;
-}
-
 BufferOrError copied_values(const Field& field, const ColumnData& data, std::int64_t n) {
   if (field.storage == Storage::bit) return copied_bits(data.values, data.offset, n);
   const bool is_decimal = field.kind == ValueKind::decimal;
   if (is_decimal && field.storage == Storage::int32) return as_128_bits<std::int32_t>(data.values, n);
   if (is_decimal && field.storage == Storage::int64) return as_128_bits<std::int64_t>(data.values, n);
-  if (field.kind == ValueKind::interval) return intervals(static_cast<const Int128*>(data.values), n);
+  if (field.kind == ValueKind::interval) {
+    return intervals_of(n, [&](std::int64_t i) { return static_cast<const Int128*>(data.values)[i]; });
+  }
   return copied_bytes(data.values, n * (width_of(field.storage) / 8));
 }
 
