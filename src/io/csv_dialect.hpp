@@ -61,6 +61,8 @@ Encoding encoding_named(std::string_view name);
 /// Returns what is unusual about a dialect: "semicolons, decimal comma, header in line 3, Windows-1252". It is empty
 /// for commas, a header row in the first line and UTF-8.
 std::string describe(const CsvDialect& dialect);
+/// Returns what messages call a delimiter: "semicolons".
+std::string delimiter_name(std::string_view delimiter);
 
 /// Returns the first bytes of a text that the sniffer needs.
 inline constexpr std::int64_t kHeadBytes = std::int64_t{1} << 20;

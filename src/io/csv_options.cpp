@@ -136,22 +136,6 @@ constexpr std::pair<std::string_view, Set> kSetters[] = {
        o.ragged = static_cast<Ragged>(word - std::begin(kWords));
      }}};
 
-std::string called(std::string_view delimiter) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {{",", "commas"},
-                                                                      {";", "semicolons"},
-                                                                      {"\t", "tabs"},
-                                                                      {"|", "vertical bars"},
-                                                                      {"~", "tildes"},
-                                                                      {":", "colons"},
-                                                                      {" ", "blanks"},
-                                                                      {", ", "commas with blanks"},
-                                                                      {"; ", "semicolons with blanks"}};
-  for (const auto& [text, name] : kNames) {
-    if (delimiter == text) return std::string(name);
-  }
-  return fmt::format("'{}' between cells", printable(delimiter, 20));
-}
-
 std::string header_text(const CsvDialect& dialect) {
   if (dialect.header.empty()) {
     return dialect.line > 1 ? fmt::format("no header, rows from line {} on", dialect.line) : "no header";
@@ -216,13 +200,29 @@ void CsvOptions::set(std::string_view name, std::string_view value) {
               fmt::format("unknown option '{}' for files; available: {}", name, fmt::join(names(), ", ")));
 }
 
+std::string delimiter_name(std::string_view delimiter) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {{",", "commas"},
+                                                                      {";", "semicolons"},
+                                                                      {"\t", "tabs"},
+                                                                      {"|", "vertical bars"},
+                                                                      {"~", "tildes"},
+                                                                      {":", "colons"},
+                                                                      {" ", "blanks"},
+                                                                      {", ", "commas with blanks"},
+                                                                      {"; ", "semicolons with blanks"}};
+  for (const auto& [text, name] : kNames) {
+    if (delimiter == text) return std::string(name);
+  }
+  return fmt::format("'{}' between cells", printable(delimiter, 20));
+}
+
 std::string describe(const CsvDialect& dialect) {
   std::vector<std::string> parts;
   const CsvMarks& marks = dialect.rows.marks;
   const auto add = [&](bool is_unusual, std::string text) {
     if (is_unusual && !text.empty()) parts.push_back(std::move(text));
   };
-  add(marks.delimiter != ",", called(marks.delimiter));
+  add(marks.delimiter != ",", delimiter_name(marks.delimiter));
   add(marks.quote != '"',
       marks.quote == 0
           ? "no quotes"

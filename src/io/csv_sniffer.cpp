@@ -38,18 +38,10 @@ using Records = std::vector<CsvRecord>;
 
 struct Delimiter {
   std::string_view text;
-  std::string_view called;
-  bool is_common;  // in text: it separates columns only where all cells are numbers or quoted
+  bool is_common = false;  // in text: it separates columns only where all cells are numbers or quoted
+  bool is_given = false;   // by an option or the file
 };
-constexpr Delimiter kDelimiters[] = {{", ", "commas with blanks", false},
-                                     {"; ", "semicolons with blanks", false},
-                                     {",", "commas", false},
-                                     {";", "semicolons", false},
-                                     {"\t", "tabs", false},
-                                     {"|", "vertical bars", false},
-                                     {"~", "tildes", false},
-                                     {":", "colons", true},
-                                     {" ", "blanks", true}};
+constexpr Delimiter kDelimiters[] = {{", "}, {"; "}, {","}, {";"}, {"\t"}, {"|"}, {"~"}, {":", true}, {" ", true}};
 
 // How files begin that are not tables of text, in lower case.
 struct Beginning {
@@ -234,7 +226,7 @@ class Sniffer {
     const std::string_view given = !options_.delimiter.empty() ? std::string_view(options_.delimiter)
                                    : separator_ != '\0'        ? std::string_view(&separator_, 1)
                                                                : std::string_view();
-    if (!given.empty()) return {{given, "", false}};
+    if (!given.empty()) return {{given, false, true}};
     // Rows are one cell with any delimiter that does not occur. A comma stands for all of these.
     std::vector<Delimiter> all;
     std::copy_if(std::begin(kDelimiters), std::end(kDelimiters), std::back_inserter(all), [&](const Delimiter& each) {
@@ -663,8 +655,8 @@ class Sniffer {
       if (c.delimiter->text.front() == best.delimiter->text.front() || best.clean - c.clean > kDoubt) continue;
       if (best.delimiter->is_common != c.delimiter->is_common) continue;
       refuse(fmt::format("{} and {} split its rows equally well; choose with --delimiter '{}' or --delimiter '{}'",
-                         best.delimiter->called, c.delimiter->called, printable(best.delimiter->text, 20),
-                         printable(c.delimiter->text, 20)));
+                         delimiter_name(best.delimiter->text), delimiter_name(c.delimiter->text),
+                         printable(best.delimiter->text, 20), printable(c.delimiter->text, 20)));
     }
   }
 
@@ -727,8 +719,9 @@ class Sniffer {
 
   [[noreturn]] void refuse_misfit(const Candidate& c) const {
     const Records& records = c.records();
-    const bool is_assumed = c.marks.delimiter != "," && !c.delimiter->called.empty();
-    const std::string with = is_assumed ? fmt::format(", if {} separate columns", c.delimiter->called) : "";
+    const bool is_assumed = c.marks.delimiter != "," && !c.delimiter->is_given;
+    const std::string with =
+        is_assumed ? fmt::format(", if {} separate columns", delimiter_name(c.delimiter->text)) : "";
     if (records.empty()) refuse_empty();
     const CsvRecord& first = records[c.first];
     const auto fits = [&](const CsvRecord& each) { return each.cells.size() == c.width; };
