@@ -48,26 +48,6 @@ void set_row(Reduced& reduced, Field field, const Cell& cell) {
   reduced.rows.columns.push_back(std::move(column));
 }
 
-/// Returns the kind of values of this type in a column. If the type is not the column's, they are numbers.
-ValueKind kind_of(Type type, const io::ColumnInfo& info) {
-  switch (type == info.type ? info.meaning : io::Meaning::number) {
-    case io::Meaning::date:
-      return ValueKind::date;
-    case io::Meaning::boolean:
-      return ValueKind::boolean;
-    case io::Meaning::timestamp:
-      return ValueKind::timestamp;
-    case io::Meaning::time:
-      return ValueKind::time;
-    case io::Meaning::duration:
-      return ValueKind::duration;
-    case io::Meaning::number:
-    case io::Meaning::decimal:
-      break;
-  }
-  return is_float(type) ? ValueKind::real : ValueKind::integer;
-}
-
 Reduced value_of(const void* element, Type type, const io::ColumnInfo& info) {
   Reduced reduced{to_json(element, type, info), to_text(element, type, info), type_word(type, info)};
   Cell cell;
@@ -79,13 +59,10 @@ Reduced value_of(const void* element, Type type, const io::ColumnInfo& info) {
       cell.exact = value;
     }
   });
-  set_row(reduced,
-          {.name = info.field,
-           .kind = kind_of(type, info),
-           .storage = storage_of(type),
-           .scale = io::is_temporal(info.meaning) ? info.scale : 0,
-           .zone = info.zone},
-          cell);
+  Field field = field_of(type, info);
+  field.name = info.field;
+  field.storage = storage_of(type);
+  set_row(reduced, std::move(field), cell);
   return reduced;
 }
 

@@ -65,19 +65,6 @@ std::optional<std::int64_t> parse_scaled(std::string_view text, int scale) {
   return number.digits;
 }
 
-/// The elements as a table would declare them.
-Field field_of(Type type, const io::ColumnInfo& meaning) {
-  if (is_scaled(type, meaning)) return {.kind = ValueKind::decimal, .scale = meaning.scale};
-  if (is_date(meaning)) return {.kind = ValueKind::date};
-  if (io::is_temporal(meaning.meaning)) {
-    const ValueKind kind = meaning.meaning == io::Meaning::timestamp ? ValueKind::timestamp
-                           : meaning.meaning == io::Meaning::time    ? ValueKind::time
-                                                                     : ValueKind::duration;
-    return {.kind = kind, .scale = meaning.scale, .zone = meaning.zone};
-  }
-  return {.kind = is_float(type) ? ValueKind::real : ValueKind::integer};
-}
-
 /// Seconds as text, by text() or iso_text(). The identities of minimum and maximum are infinite.
 std::string seconds_text(const void* element, Type type, const io::ColumnInfo& meaning,
                          std::string (*text_of)(const Field&, const Cell&)) {
@@ -101,6 +88,19 @@ bool holds_every(Type to, Type from) {
 std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 io::CellText cell_text(io::ResultFormat format) { return format == io::ResultFormat::json ? iso_text : text; }
+
+Field field_of(Type type, const io::ColumnInfo& meaning) {
+  if (is_scaled(type, meaning)) return {.kind = ValueKind::decimal, .scale = meaning.scale};
+  if (is_date(meaning)) return {.kind = ValueKind::date};
+  if (io::is_temporal(meaning.meaning)) {
+    const ValueKind kind = meaning.meaning == io::Meaning::timestamp ? ValueKind::timestamp
+                           : meaning.meaning == io::Meaning::time    ? ValueKind::time
+                                                                     : ValueKind::duration;
+    return {.kind = kind, .scale = meaning.scale, .zone = meaning.zone};
+  }
+  if (is_boolean(type, meaning)) return {.kind = ValueKind::boolean};
+  return {.kind = is_float(type) ? ValueKind::real : ValueKind::integer};
+}
 
 void add_remarks(Json& object) {
   if (!taken_remarks().empty() && !object.contains("remarks")) object["remarks"] = taken_remarks();

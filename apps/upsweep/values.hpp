@@ -52,6 +52,9 @@ Json to_json(const void* element, Type type, const io::ColumnInfo& meaning);
 /// An element as text, in the same way.
 std::string to_text(const void* element, Type type, const io::ColumnInfo& meaning);
 
+/// Elements of `type` as a table would declare them, without a name.
+Field field_of(Type type, const io::ColumnInfo& meaning);
+
 /// The name of the type in JSON: "float64", or "bool".
 std::string_view type_word(Type type, const io::ColumnInfo& meaning);
 /// The name of the type, or "decimal, scale 2" if the elements are scaled.

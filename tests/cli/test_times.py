@@ -430,16 +430,18 @@ def test_axes_that_are_refused(upsweep, arrow):
         (np.array([1_500, 2_000], "m8[ms]"), "00:00:01.5", "PT1.5S"),
         (np.array(["2024-01-01T10:00:00.5", "2025-01-01"], "M8[ms]"), "2024-01-01 10:00:00.5", "2024-01-01T10:00:00.5"),
         (np.array(["2024-01-01", "2025-01-01"], "M8[D]"), "2024-01-01", "2024-01-01"),
+        (np.array([datetime.time(1, 2, 3), datetime.time(4)]), "01:02:03", "01:02:03"),
     ],
 )
 def test_results_as_text(upsweep, arrow, array, csv, iso):
-    np.save(upsweep.folder / "t.npy", array)
+    upsweep.table("t.parquet", {"t": array})
     lists = arrow.ListArray.from_arrays(arrow.array([0, 1, 1, 2], arrow.int32()), arrow.array(array))
-    upsweep.table("t.parquet", {"t": lists})
+    upsweep.table("l.parquet", {"t": lists})
     for args, has_none in (
-        (("scan", "t.npy", "--op", "min"), False),
-        (("query", "SELECT t FROM 't.npy' ORDER BY t"), False),
-        (("segment", "t.parquet:t", "--op", "min"), True),
+        (("scan", "t.parquet", "--op", "min"), False),
+        (("reduce", "t.parquet", "--op", "min"), False),
+        (("query", "SELECT t FROM 't.parquet' ORDER BY t"), False),
+        (("segment", "l.parquet:t", "--op", "min"), True),
     ):
         for name in ("out.csv", "out.json"):
             upsweep.ok(*args, "-o", name)
