@@ -112,6 +112,8 @@ struct QueryOptions {
 
 struct SchemaOptions {
   std::vector<std::string> files;
+  std::optional<std::string> output;
+  std::string format;  ///< of standard output; "": text
 };
 
 struct SubsetSumOptions {

@@ -258,6 +258,10 @@ void declare_schema(CLI::App& command, SchemaOptions& o) {
       .add_option("FILE", o.files,
                   "describe these files as one table: names, patterns such as '*.csv', or - (standard input)")
       ->required();
+  command.add_option("-o,--output", o.output,
+                     "the columns, a row for each: write OUT.csv, OUT.parquet, OUT.arrow or OUT.json; - writes to "
+                     "standard output");
+  command.add_option("--format", o.format, kFormatHelp);
 }
 
 void declare_subset_sum(CLI::App& command, SubsetSumOptions& o) {

@@ -6,12 +6,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "chunks.hpp"
 #include "commands.hpp"
+#include "io/answer_writer.hpp"
 #include "output.hpp"
 #include "text_table.hpp"
+#include "upsweep/query.hpp"
 #include "values.hpp"
 
 namespace upsweep::command {
@@ -53,14 +57,7 @@ bool any_known(const io::Schema& schema, std::int64_t io::ColumnSchema::* number
   return std::ranges::any_of(schema.columns, [&](const io::ColumnSchema& column) { return column.*number >= 0; });
 }
 
-}  // namespace
-
-int run_schema(const Common& common, const SchemaOptions& options) {
-  const io::Schema schema = io::schema_of(options.files, common.csv, common.threads);
-  if (common.json) {
-    print_as_json(schema);
-    return 0;
-  }
+void print_as_text(const io::Schema& schema) {
   const bool has_bytes = any_known(schema, &io::ColumnSchema::bytes);
   std::vector<TextTable::Column> heads{{"column", true}, {"type", true}, {"NULLs"}};
   if (has_bytes) heads.push_back({"size"});
@@ -72,6 +69,53 @@ int run_schema(const Common& common, const SchemaOptions& options) {
     table.add(std::move(line));
   }
   print(head(schema) + "\n" + table.text(table_width()));
+}
+
+/// Opens a file for the columns, and writes them. Unknown numbers are NULL.
+std::unique_ptr<io::AnswerWriter> write_columns(const io::Schema& schema, const std::string& path,
+                                                io::ResultFormat format) {
+  if (!io::is_table(format)) refuse("{}: a .npy file has no text: write .csv, .parquet, .arrow or .json", path);
+  AnswerRows rows{{{.kind = ValueKind::text}, {.kind = ValueKind::text}, {}, {}}};
+  const auto add_text = [&](std::size_t which, const std::string& text) {
+    AnswerColumn& column = rows.columns[which];
+    column.letters.insert(column.letters.end(), text.begin(), text.end());
+    column.ends.push_back(std::ssize(column.letters));
+  };
+  const auto add_number = [&](std::size_t which, std::int64_t number) {
+    rows.columns[which].exact.push_back(number);
+    rows.columns[which].nulls.push_back(number < 0 ? 1 : 0);
+  };
+  for (const io::ColumnSchema& column : schema.columns) {
+    add_text(0, column.name);
+    add_text(1, column.type);
+    add_number(2, column.nulls);
+    add_number(3, column.bytes);
+  }
+  auto writer = io::open_answer(path, format,
+                                {{.name = "name", .kind = ValueKind::text, .storage = Storage::int32},
+                                 {.name = "type", .kind = ValueKind::text, .storage = Storage::int32},
+                                 {.name = "nulls"},
+                                 {.name = "bytes"}},
+                                cell_text(format));
+  writer->write(rows);
+  return writer;
+}
+
+}  // namespace
+
+int run_schema(const Common& common, const SchemaOptions& asked) {
+  SchemaOptions options = asked;
+  const io::ResultFormat format = settle_output(common, options, false, "text", io::ResultFormat::csv);
+  const io::Schema schema = io::schema_of(options.files, common.csv, common.threads);
+  std::unique_ptr<io::AnswerWriter> writer;
+  if (options.output && format != io::ResultFormat::text) writer = write_columns(schema, *options.output, format);
+  name_and_report(writer.get(), [&] {
+    if (common.json) {
+      print_as_json(schema);
+    } else if (!writer || (*options.output != "-" && !common.quiet)) {
+      print_as_text(schema);
+    }
+  });
   return 0;
 }
 

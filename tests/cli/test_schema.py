@@ -2,6 +2,7 @@
 # tests/cli/test_schema.py: `upsweep schema`, and folders such as year=2024 as columns.
 import datetime
 import gzip
+import json
 import os
 
 import numpy as np
@@ -72,6 +73,26 @@ def test_compressed_files_and_standard_input(upsweep):
     assert result["files"] == ["t.csv.gz"] and result["rows"] == 2
     result = upsweep.json("schema", "-", input=b"x,y\n1,a\n2,b\n")
     assert result["files"] == ["standard input"] and described(result) == [("x", "int64", None), ("y", "text", None)]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.json", "out.parquet", "out.arrow"])
+def test_output(upsweep, arrow, name):
+    upsweep.table("t.parquet", {"a": [1, None], "b, c": ["x", "y"]})
+    shown = upsweep.json("schema", "t.parquet", "-o", name)["columns"]
+    expected = [[column[key] for key in ("name", "type", "nulls", "bytes")] for column in shown]
+    if name == "out.json":
+        assert [list(row.values()) for row in json.loads((upsweep.folder / name).read_text())] == expected
+    else:
+        assert upsweep.json("query", f"SELECT * FROM '{name}'")["rows"] == expected
+    assert "b, c" in upsweep.text("schema", "t.parquet", "-o", name)
+    assert upsweep.text("schema", "t.parquet", "-o", name, "--quiet") == ""
+
+
+def test_output_of_unknown_numbers(upsweep):
+    upsweep.write("t.csv", "a,b\n1,2\n")
+    assert upsweep.text("schema", "t.csv", "--format", "csv") == "name,type,nulls,bytes\na,int64,,\nb,int64,,\n"
+    assert "a" in upsweep.text("schema", "t.csv", "--format", "text")
+    assert "has no text" in upsweep.fails("invalid_argument", "schema", "t.csv", "-o", "out.npy")["message"]
 
 
 def test_several_files(upsweep, arrow):
