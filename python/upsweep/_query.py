@@ -281,7 +281,7 @@ def query(
     most_bytes = _bytes(memory)
     spill_folder = b"" if spill_dir is None else bytes_of_path(spill_dir, "spill_dir")
     keywords = ("device", "memory", "spill_dir")
-    csv = _csv_options(statement, named_tables)
+    csv = csv_options(statement, named_tables)
     named = {name: table for name, table in named_tables.items() if name not in csv}
     source = statement.path or given(statement, merged(tables, named), keywords)
     refuse_others(statement, named, keywords)
@@ -406,7 +406,7 @@ def refuse_others(statement: Any, named: dict[str, Any], keywords: Sequence[str]
         raise TypeError(f"'{name}' is neither an option nor the table after FROM{hint}")
 
 
-def _csv_options(statement: Any, named: dict[str, Any]) -> dict[str, Any]:
+def csv_options(statement: Any, named: dict[str, Any]) -> dict[str, Any]:
     """Those keyword arguments that say how CSV files are written. The table after FROM is not one of them."""
     place = None if statement.path else statement.table_among(list(named))
     others = {name: value for number, (name, value) in enumerate(named.items()) if number != place}

@@ -148,6 +148,21 @@ def test_relative_paths(folder, monkeypatch):
     )
 
 
+def test_options_of_csv(tmp_path):
+    (tmp_path / "a.csv").write_text("code;price\n007;1,5\n008;2,5\n")
+    (tmp_path / "b.csv").write_text("code;price\n007;10\n")
+    sql = "SELECT code, SUM(price) AS total FROM t GROUP BY code ORDER BY code"
+    options = {"delimiter": ";", "decimal": ",", "types": {"code": "string"}}
+    answer = upsweep.dask.query(sql, t=str(tmp_path / "*.csv"), **options)
+    assert answer.rows() == upsweep.query(sql, t=str(tmp_path / "*.csv"), **options).rows()
+    assert [(code, float(total)) for code, total in answer.rows()] == [("007", 11.5), ("008", 2.5)]
+    with pytest.raises(TypeError, match="did you mean|neither an option"):
+        upsweep.dask.query(sql, t=str(tmp_path / "*.csv"), delimeter=";")
+    frame = dd.from_pandas(pd.DataFrame({"code": ["a"], "price": [1]}), npartitions=1)
+    with pytest.raises(TypeError, match="'delimiter' says how CSV files are written"):
+        upsweep.dask.query(sql, t=frame, delimiter=";")
+
+
 def test_without_groups_and_without_rows(folder):
     for sql in ("SELECT COUNT(*), SUM(price), MIN(shop) FROM sales", "SELECT SUM(amount) FROM sales WHERE amount > 100"):
         for sales in (sorted(folder.iterdir()), folder / "00.parquet"):

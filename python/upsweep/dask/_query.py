@@ -21,13 +21,14 @@ from upsweep.dask._tasks import how, moved, new_name, tree
 class Plan:
     """The query in the form that tasks use: its text, and the columns of all partitions. It is sent to every worker once."""
 
-    def __init__(self, sql: str, fields: tuple, options: dict[str, Any]):
+    def __init__(self, sql: str, fields: tuple, options: dict[str, Any], csv: dict[str, Any] | None = None):
         self.sql = sql
         self.fields = fields
         self.options = options
+        self.csv = csv or {}  # how CSV files are written
 
     def __reduce__(self) -> tuple:
-        return Plan, (self.sql, self.fields, self.options)
+        return Plan, (self.sql, self.fields, self.options, self.csv)
 
     @functools.cached_property
     def query(self) -> Any:
@@ -52,7 +53,7 @@ def query(
         The table for the name after FROM. It is given by paths of Parquet, Arrow IPC, CSV and .npy files: one path, a list of
         paths, or a path with `*`, `?`, `[ ]` and `**`. Workers must find the files by the same paths. Columns of several files are
         joined by name, as in `upsweep.query`. The table may also be a Dask DataFrame; only its columns that the query names are
-        computed.
+        computed. With paths, other keyword arguments say how CSV files are written, as for `upsweep.query`.
 
     Each task uses one thread, or the number of threads that `options` specifies. For each of its threads, a worker holds data of
     one task at a time: some batches of a file, or one partition, and the groups found in it. The groups of the answer must fit the
@@ -89,12 +90,16 @@ def query(
     """
     begin = time.perf_counter()
     statement = _query.parsed(sql)
-    source = statement.path or _query.given(statement, _query.merged(tables, named_tables), ("client",))
-    _query.refuse_others(statement, named_tables, ("client",))
+    csv = _query.csv_options(statement, named_tables)
+    named = {name: table for name, table in named_tables.items() if name not in csv}
+    source = statement.path or _query.given(statement, _query.merged(tables, named), ("client",))
+    _query.refuse_others(statement, named, ("client",))
     name = statement.path or statement.table
     paths = _query.paths_of(source)
     if paths is not None:
-        plan, carry = _of_files(sql, statement, paths, name, client)
+        plan, carry = _of_files(sql, statement, paths, name, csv, client)
+    elif csv:
+        raise TypeError(f"'{next(iter(csv))}' says how CSV files are written, and {name} is not a path")
     elif type(source).__module__.startswith("dask.dataframe") and source.ndim == 2:
         plan, carry = _of_frame(sql, statement, source, name, client)
     else:
@@ -118,27 +123,27 @@ def _require_carry(statement: Any, table: Any, whole: Any) -> None:
         )
 
 
-def _of_files(sql: str, statement: Any, paths: list[str], name: str, client: Any) -> tuple[Plan, Any]:
+def _of_files(sql: str, statement: Any, paths: list[str], name: str, csv: dict[str, Any], client: Any) -> tuple[Plan, Any]:
     files = [os.path.abspath(file) for file in _query.matching(paths)]
     if not files:
         raise ValueError(f"{name}: the list of files is empty: at least one is needed")
     options = how()
-    table = _query.open_files(files[:1], options["threads"])
+    table = _query.open_files(files[:1], options["threads"], csv)
     try:
         _require_carry(statement, table, None)
     except (ValueError, TypeError, NotImplementedError):
         if len(files) == 1:
             raise
-        fields = [_query.open_files([file], options["threads"]).fields for file in files]  # may have the column
+        fields = [_query.open_files([file], options["threads"], csv).fields for file in files]  # may have the column
     else:
-        plan = Plan(sql, table.fields, options)
+        plan = Plan(sql, table.fields, options, csv)
         carry = _computed(plan, [(functools.partial(_fold_file, file, None, None),) for file in files], [], client)
         if not isinstance(carry, _OtherColumns):
             return plan, carry
         fields = [carry.fields.get(file, table.fields) for file in files]
     table, places = _query.joined_columns(files, fields)
     _require_carry(statement, table, None)
-    plan = Plan(sql, table.fields, options)
+    plan = Plan(sql, table.fields, options, csv)
     folds = [(functools.partial(_fold_file, file, *each),) for file, *each in zip(files, fields, places, strict=True)]
     return plan, _computed(plan, folds, [], client)
 
@@ -189,7 +194,7 @@ def _computed(plan: Plan, tasks: list[tuple], partitions: list, client: Any) -> 
 def _fold_file(path: str, fields: tuple | None, places: list[int] | None, plan: Plan) -> tuple[int, Any]:
     """Folds a file. `fields` are the columns that the file had, `places` the plan's columns that they are; None: exactly the plan's."""
     with upsweep.options(**plan.options):
-        opened = _query.open_files([path], plan.options["threads"])
+        opened = _query.open_files([path], plan.options["threads"], plan.csv)
         if places is None:
             return _folded(plan, opened) if opened.fields == plan.fields else (0, _OtherColumns({path: opened.fields}))
         if opened.fields != fields:
