@@ -30,6 +30,7 @@
 #include "sql/query/sql.hpp"
 #include "upsweep/device_table.hpp"
 #include "upsweep/error.hpp"
+#include "upsweep/interval.hpp"
 #include "upsweep/query.hpp"
 
 namespace upsweep {
@@ -63,6 +64,7 @@ class Columns {
     add<std::int64_t>("ns", Storage::int64, ValueKind::timestamp, 9, -kMost, kMost);
     add<std::int64_t>("span", Storage::int64, ValueKind::duration, 3, -1'000'000, 1'000'000);
     add<std::int32_t>("tod", Storage::int32, ValueKind::time, 3, 0, 86'399'999);
+    add_intervals("iv");
     if (with_nulls) validity_ = random_bits();
     for (const auto& column : columns_) {
       table_.add(column.field, column.bytes.data(), rows, with_nulls ? validity_.data() : nullptr, column.words);
@@ -111,6 +113,15 @@ class Columns {
                                   : static_cast<T>(std::uniform_real_distribution<double>(-100, 100)(random_)));
     }
     put({.name = name, .kind = ValueKind::real, .storage = storage}, values);
+  }
+  void add_intervals(const std::string& name) {
+    std::vector<Int128> values;
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      const auto months = static_cast<std::int32_t>(random_() % 7) - 3;
+      const auto days = static_cast<std::int32_t>(random_() % 61) - 30;
+      values.push_back(element_of({months, days, static_cast<std::int64_t>(random_() % 3) - 1}).value());
+    }
+    put({.name = name, .kind = ValueKind::interval, .storage = Storage::int128}, values);
   }
   void add_bits(const std::string& name) {
     put({.name = name, .kind = ValueKind::boolean, .storage = Storage::bit}, random_bits());
@@ -369,6 +380,11 @@ TEST_F(DeviceQuery, Times) {
       "SUM(span * 3 - interval '00:00:01.000001'), MAX(span / 7), MAX(span / interval '1 hour') FROM t",
       "COUNT(*) FROM t WHERE day + interval '36 hours' < us",
       "tod, COUNT(*), MAX(us) FROM t GROUP BY tod ORDER BY tod LIMIT 5",
+      "MIN(iv), MAX(iv), COUNT(iv), MAX(CASE WHEN si > 0 THEN iv END) FROM t WHERE iv > '-20 days'",
+      "COUNT(*) FROM t WHERE iv = interval '1 month' OR iv IN ('2 months', '-3 days') OR iv BETWEEN '9 days' AND '11 "
+      "days'",
+      "few, MIN(iv), MAX(iv) FROM t WHERE iv <> '1 month' GROUP BY few",
+      "iv, COUNT(*), SUM(si) FROM t WHERE iv < interval '2 months' GROUP BY iv ORDER BY iv LIMIT 20",
       "few, us, SUM(span) FROM t WHERE us > '1990-01-01' GROUP BY few, us ORDER BY us LIMIT 5",
       "MAX(CASE WHEN b THEN us ELSE day END), COUNT(*) FROM t WHERE us IN ('1980-01-01', '1990-01-01 00:00:00.5')",
   });
