@@ -59,9 +59,9 @@ struct CsvOptions {
 
 /// Opens the file `path` as a table: Parquet, Arrow IPC (file or stream), CSV, or .npy. The table of an .npy file has
 /// one column, named as the file without its folder and extension. The first bytes of a file determine its format. A
-/// file without a known first byte sequence is CSV if its name ends in .csv, and otherwise malformed. Files that are
+/// file without a known first byte sequence is CSV, whatever its name is. Files that are
 /// compressed by gzip, Zstandard or bzip2, pipes, and "-", which is standard input, are copied to a temporary file
-/// without a name. Such a copy may be CSV whatever its name. src/io/README.md lists how types are converted. Columns of
+/// without a name. src/io/README.md lists how types are converted. Columns of
 /// an unsupported type have their `Field::unsupported` set. A row group of the table is a row group of Parquet, a
 /// record batch of an Arrow IPC file, 2 million rows of .npy, or 4 MiB of CSV. An Arrow IPC stream is one row group.
 /// Opening CSV reads the file once or twice, with at most `threads` threads; 0: one for each core. An open row group

@@ -770,6 +770,8 @@ def file_options(options: Mapping[str, Any]) -> list[tuple[str, str]]:
             raise TypeError(f"'{name}' is not an option of reading files; available: {', '.join(names)}")
         if name == "types" and isinstance(value, Mapping):
             words += [(name, f"{column}={kind}") for column, kind in value.items()]
+        elif name == "types" and isinstance(value, (list, tuple)):
+            words += [(name, str(each)) for each in value]
         else:
             words.append((name, _option_text(value)))
     return words

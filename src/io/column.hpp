@@ -80,8 +80,8 @@ class ColumnReader {
 };
 
 /// Opens `source`: "-" (.npy on standard input), "FILE" (.npy, or a table of one column) or "FILE:COLUMN".
-/// The format is recognized by the file's first bytes (.npy, Parquet, Arrow IPC file or stream). Any other file is CSV
-/// if its name ends in .csv, and malformed otherwise. A file whose name contains ':' takes precedence over FILE:COLUMN.
+/// The format is recognized by the file's first bytes (.npy, Parquet, Arrow IPC file or stream). Any other file is CSV.
+/// A file whose name contains ':' takes precedence over FILE:COLUMN.
 /// Otherwise the column begins after the first ':' that follows the name of a file. `threads` as in open_table().
 /// Throws upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, unknown_column, not_built.
 std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads = 0, Nulls nulls = Nulls::refused,

@@ -39,7 +39,20 @@ std::string_view stripped(std::string_view text) {
   return text;
 }
 
+// Returns which bytes are at the front or at the back of a currency.
+constexpr std::array<bool, 256> bytes_of_currencies(bool in_front) {
+  std::array<bool, 256> bytes{};
+  for (const Currency& currency : kCurrencies) {
+    bytes[static_cast<unsigned char>(in_front ? currency.text.front() : currency.text.back())] = true;
+  }
+  return bytes;
+}
+
 std::uint8_t take_currency(std::string_view& text, bool in_front) {
+  constexpr std::array<bool, 256> kFronts = bytes_of_currencies(true);
+  constexpr std::array<bool, 256> kBacks = bytes_of_currencies(false);
+  if (!(in_front ? kFronts[static_cast<unsigned char>(text.front())] : kBacks[static_cast<unsigned char>(text.back())]))
+    return 0;
   for (const Currency& currency : kCurrencies) {
     if (in_front ? !text.starts_with(currency.text) : !text.ends_with(currency.text)) continue;
     in_front ? text.remove_prefix(currency.text.size()) : text.remove_suffix(currency.text.size());
@@ -88,6 +101,23 @@ bool are_groups(const Runs& runs, std::size_t count) {
                      [](std::string_view run) { return run.size() == 3; });
 }
 
+// Whether four numbers up to 255 are between points, as in 192.168.100.101.
+bool are_address(const Runs& runs) {
+  constexpr std::size_t kPoint = 1;
+  if (runs.count != 4) return false;
+  const auto marks = std::span(runs.marks).first(3);
+  if (!std::ranges::all_of(marks, [](std::size_t mark) { return mark == kPoint; })) return false;
+  return std::ranges::all_of(std::span(runs.digits).first(4),
+                             [](std::string_view run) { return run.size() < 3 || run <= "255"; });
+}
+
+// Whether a plus sign is before digits that blanks separate, as in a telephone number.
+bool is_telephone(std::string_view cell) {
+  const std::size_t blank = cell.find(' ');
+  return cell.starts_with('+') && blank != std::string_view::npos && is_digit(cell[blank - 1]) &&
+         blank + 1 < cell.size() && is_digit(cell[blank + 1]);
+}
+
 }  // namespace
 
 bool PlainNumber::take_affixes(std::string_view& cell) {
@@ -123,7 +153,7 @@ bool PlainNumber::take_affixes(std::string_view& cell) {
 
 bool PlainNumber::take_digits(std::string_view digits, const CsvValues& values) {
   Runs runs;
-  if (!split_runs(digits, runs)) return false;
+  if (!split_runs(digits, runs) || are_address(runs)) return false;
   const std::size_t marks = runs.count - 1;
   const auto is = [&](std::size_t mark, std::string_view text) { return kGroupMarks[runs.marks[mark]] == text; };
   const bool has_decimals = marks > 0 && is(marks - 1, {&values.decimal, 1});
@@ -167,7 +197,7 @@ bool PlainNumber::read(std::string_view cell, const CsvValues& values) {
   marks_ = {};
   cell = stripped(cell);
   if (cell.empty() || cell.size() > kLongest - 4) return false;
-  if (std::none_of(cell.begin(), cell.end(), is_digit)) return false;
+  if (std::none_of(cell.begin(), cell.end(), is_digit) || is_telephone(cell)) return false;
   if (!take_affixes(cell) || !take_digits(cell, values)) return false;
   if (marks_.percent) shift_percent();
   return true;
@@ -176,6 +206,7 @@ bool PlainNumber::read(std::string_view cell, const CsvValues& values) {
 bool NumberEvidence::add(std::string_view cell) {
   cell = stripped(cell);
   if (cell.empty()) return true;
+  if (is_telephone(cell)) return false;
   const auto take_affix = [&](bool in_front) {
     const std::size_t before = cell.size();
     const std::string_view marks = in_front ? "-+(" : "-)%";
@@ -201,7 +232,7 @@ bool NumberEvidence::add(std::string_view cell) {
 
 void NumberEvidence::add_digits(std::string_view digits, bool& is_number) {
   Runs runs;
-  is_number = split_runs(digits, runs);
+  is_number = split_runs(digits, runs) && !are_address(runs);
   if (!is_number || runs.count < 2) return;
   const std::size_t marks = runs.count - 1;
   const std::size_t last = runs.marks[marks - 1];

@@ -222,10 +222,23 @@ void add_characters(std::string_view text, bool whole, Characters& found) {
   }
 }
 
-// Decodes the text from here on if it is not UTF-8.
-void set_encoding(CsvFile& file, const CsvOptions& options) {
+// Refuses bytes that Windows-1252 does not define, which are now control characters. They occur in encodings of several
+// bytes, such as Shift-JIS.
+void require_windows_1252(std::string_view decoded, const std::string& path) {
+  for (const std::string_view odd : {"\u0081", "\u008d", "\u008f", "\u0090", "\u009d"}) {
+    const std::size_t place = decoded.find(odd);
+    if (place == std::string_view::npos) continue;
+    throw Error(Code::malformed,
+                fmt::format("{}: line {} has the byte 0x{:02X}, which is neither UTF-8 nor Windows-1252; convert the "
+                            "file to UTF-8, such as by iconv -f SHIFT-JIS, or read it with --encoding windows-1252",
+                            path, 1 + count_lines(decoded.substr(0, place)), static_cast<unsigned char>(odd[1])));
+  }
+}
+
+// Returns the first bytes of the text. Decodes the text from here on if it is not UTF-8.
+std::string set_encoding(CsvFile& file, const CsvOptions& options) {
   Encoding& encoding = file.dialect.encoding;
-  const std::string head = read_text(file, 0, std::min(kHeadBytes, file.size));
+  std::string head = read_text(file, 0, std::min(kHeadBytes, file.size));
   encoding = options.encoding.empty() ? encoding_of(head) : encoding_named(options.encoding);
   if (encoding == Encoding::utf32) {
     throw Error(
@@ -236,9 +249,10 @@ void set_encoding(CsvFile& file, const CsvOptions& options) {
   add_characters(head, std::ssize(head) == file.size, found);
   const bool is_single_byte = found.has_others && !found.has_several;
   if (options.encoding.empty() && encoding == Encoding::utf8 && is_single_byte) encoding = Encoding::windows_1252;
-  if (encoding == Encoding::utf8) return;
+  if (encoding == Encoding::utf8) return head;
   file.view = std::make_shared<const DecodedText>(file.descriptor, file.path, file.size, encoding);
   file.size = file.view->size();
+  return read_text(file, 0, std::min(kHeadBytes, file.size));
 }
 
 // Returns the last bytes of the text from the start of a line on.
@@ -280,12 +294,15 @@ std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor desc
                                         bool is_cut, int threads) {
   CsvFile file{.path = path, .descriptor = std::move(descriptor), .has_more = is_cut};
   file.size = file_state(file.descriptor, path).size;
-  set_encoding(file, options);
-  if (options.skip_end) file.size = start_of_last_lines(file, 0, *options.skip_end);
-  const std::string head = read_text(file, 0, std::min(kHeadBytes, file.size));
+  std::string head = set_encoding(file, options);
+  if (options.skip_end) {
+    file.size = start_of_last_lines(file, 0, *options.skip_end);
+    head.resize(static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(head), file.size)));
+  }
   const std::string tail = is_cut ? std::string() : tail_of(file);
   const Encoding encoding = file.dialect.encoding;
   file.dialect = sniff({path, head, tail, file.size}, options);
+  if (encoding == Encoding::windows_1252 && options.encoding.empty()) require_windows_1252(head, path);
   file.dialect.encoding = encoding;
   file.names = file.dialect.begin;
   file.size = file.dialect.end;

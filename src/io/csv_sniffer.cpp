@@ -86,9 +86,11 @@ void require_text(const std::string& path, std::string_view head, std::size_t be
   }
   const std::size_t zero = head.find('\0');
   if (zero == std::string_view::npos) return;
-  throw Error(Code::malformed,
-              fmt::format("{}: line {} has a NUL byte, which text does not have; save the table as CSV", path,
-                          1 + count_lines(head.substr(0, zero))));
+  throw Error(
+      Code::malformed,
+      fmt::format("{}: line {} has a NUL byte, which text does not have; save the table as .npy, Parquet, Arrow "
+                  "IPC or CSV",
+                  path, 1 + count_lines(head.substr(0, zero))));
 }
 
 // Whether a character separates cells more often than it occurs in names. Control characters exist for this purpose.

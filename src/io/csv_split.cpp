@@ -88,6 +88,12 @@ class RowSplitter {
   std::size_t at_ = 0;
 };
 
+// Whether an escape before the character is not part of the cell.
+bool is_escaped(char c, const CsvMarks& marks) {
+  return c == marks.escape || c == '"' || c == '\'' || c == marks.quote || marks.delimiter.starts_with(c) ||
+         c == '\n' || c == '\r';
+}
+
 }  // namespace
 
 SplitRow split_row(std::string_view text, const CsvMarks& marks, std::vector<CsvCell>& cells) {
@@ -100,7 +106,9 @@ std::string content_of(const CsvCell& cell, const CsvMarks& marks) {
     const char c = cell.text[i];
     const bool has_next = i + 1 < cell.text.size();
     if (marks.escape != 0 && c == marks.escape && has_next) {
-      content += cell.text[++i];
+      const char next = cell.text[++i];
+      if (!is_escaped(next, marks)) content += c;
+      content += next;
       continue;
     }
     content += c;

@@ -276,6 +276,15 @@ bool parse_nineteen(std::string_view text, Moment& moment) {
   return set_date(static_cast<int>(year), month, day, moment);
 }
 
+// Takes the rest of a text after its date: a time, and perhaps its zone.
+bool take_time_of_day(Reader& reader, Moment& moment) {
+  if (!reader.take('T') && !reader.take_blanks() && !(reader.take(',') && reader.take_blanks())) return false;
+  if (!take_time(reader, moment)) return false;
+  if (reader.ended()) return true;
+  reader.take_blanks();
+  return take_zone(reader, moment) && reader.ended();
+}
+
 }  // namespace
 
 bool parse_moment(std::string_view text, Moment& moment) {
@@ -290,11 +299,7 @@ bool parse_moment(std::string_view text, Moment& moment) {
   }
   if (!take_date(reader, moment)) return false;
   if (reader.ended()) return true;
-  if (!reader.take('T') && !reader.take_blanks() && !(reader.take(',') && reader.take_blanks())) return false;
-  if (!take_time(reader, moment)) return false;
-  if (reader.ended()) return true;
-  reader.take_blanks();
-  return take_zone(reader, moment) && reader.ended();
+  return take_time_of_day(reader, moment);
 }
 
 bool parse_moment(std::string_view text, std::string_view format, Moment& moment) {
@@ -369,9 +374,14 @@ bool parse_moment(std::string_view text, std::string_view format, Moment& moment
     }
     if (!taken) return false;
   }
-  if (!reader.ended() || hour > 23 || minute > 59 || second > 59) return false;
-  if (afternoon && !set_half_day(hour, *afternoon)) return false;
-  moment.nanoseconds = ((std::int64_t{hour} * 60 + minute) * 60 + second) * kSecond + fraction;
+  const bool is_date_only = moment.has_date && !moment.has_time;
+  if (!reader.ended()) {
+    if (!is_date_only || !take_time_of_day(reader, moment)) return false;
+  } else {
+    if (hour > 23 || minute > 59 || second > 59) return false;
+    if (afternoon && !set_half_day(hour, *afternoon)) return false;
+    moment.nanoseconds = ((std::int64_t{hour} * 60 + minute) * 60 + second) * kSecond + fraction;
+  }
   if (!moment.has_date) return moment.has_time;
   if (format.find("%j") == std::string_view::npos) return set_date(static_cast<int>(year), month, day, moment);
   using std::chrono::January;

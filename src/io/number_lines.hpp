@@ -60,7 +60,7 @@ struct Numbers {
 void raise_scale(Numbers& numbers, int scale);
 
 /// Reads all of `source`: everything that open_column() reads, and text. A file is text if it has no format's first
-/// bytes and is not named .csv or .npy. From "-", pipes and devices it reads .npy or text. The cells of a CSV column
+/// bytes and is not named .csv, .tsv or .npy. From "-", pipes and devices it reads .npy or text. The cells of a CSV column
 /// are read like lines of text. A float is read as the shortest decimal that reads back as the same float.
 ///
 /// Throws upsweep::Error: malformed (not a number, NaN), not_positive, null_value, overflow (does not fit 64 bits at

@@ -35,10 +35,7 @@ namespace {
   }
   if (format == Format::zip && ends_in(path, ".npz")) refuse("save each array separately with np.save");
   if (format == Format::zip) refuse("unpack it first, or, if it is a spreadsheet, save it as CSV");
-  if (format == Format::workbook) refuse("save it as CSV");
-  throw Error(Code::malformed, fmt::format("{}: is not .npy, Parquet or Arrow IPC, and not named .csv; convert it to "
-                                           "one of these",
-                                           path));
+  refuse("save it as CSV");
 }
 
 // Opens a file for reading at any place, without compression. `most` is as for at_any_place().
@@ -72,8 +69,7 @@ std::unique_ptr<Table> open_regular(Opened opened, const CsvOptions& csv, const 
   if (file_state(opened.file, name).size == 0) {
     throw Error(Code::malformed, fmt::format("{}: is empty; it must contain at least a header", name));
   }
-  // The name of a copy does not show its format.
-  if (opened.format == Format::unknown && opened.path.file) opened.format = Format::csv;
+  if (opened.format == Format::unknown) opened.format = Format::csv;  // whatever its name is
   if (!is_read(opened.format)) refuse_format(name, opened.format);
   if (opened.format == Format::npy) return open_npy(std::move(opened)).table;
   return open_arrow_table(opened.format, opened.path, csv, choose, threads);
@@ -190,7 +186,7 @@ std::optional<TableColumn> open_csv_column(std::string_view source, const CsvOpt
   // Without a column, standard input and pipes are text. A pipe's writer may be gone when it is opened again.
   if (found.path == "-" ? !found.column : !is_regular(found.path)) return std::nullopt;
   Opened opened = open_whole(found.path, {});
-  if (opened.format == Format::unknown && found.column && opened.path.file) opened.format = Format::csv;
+  if (opened.format == Format::unknown && found.column) opened.format = Format::csv;
   if (opened.format != Format::csv) return std::nullopt;
   constexpr int kThreads = 1;  // for the pass when the file is opened, which is short compared with reading
   return open_table_column(std::move(opened), found.column, as_written(csv), kThreads, {});

@@ -39,7 +39,7 @@ Format format_of(int fd, const FilePath& path) {
   const Format format = sniff({head.data(), static_cast<std::size_t>(got)});
   if (format != Format::unknown) return format;
   const std::string_view name = without_compression(path.name);
-  if (ends_in(name, ".csv")) return Format::csv;
+  if (ends_in(name, ".csv") || ends_in(name, ".tsv")) return Format::csv;
   if (ends_in(name, ".npy")) return Format::npy;  // its reader reports the fault best
   return Format::unknown;
 }

@@ -306,7 +306,7 @@ def test_files_that_are_not_csv_are_named(upsweep, content, called):
 def test_files_with_nul_bytes_are_refused(upsweep, content, line):
     upsweep.write("t.csv", content)
     message = upsweep.fails("malformed", "query", "SELECT count(*) FROM 't.csv'")["message"]
-    assert message == f"t.csv: line {line} has a NUL byte, which text does not have; save the table as CSV"
+    assert message == f"t.csv: line {line} has a NUL byte, which text does not have; save the table as .npy, Parquet, Arrow IPC or CSV"
 
 
 @pytest.mark.parametrize("text", ["[id],[name]\n1,a\n", "[1],[2]\nx,y\n", "{a},b\n1,2\n", '"[1]"\nx\n', "<a>,b\n1,2\n"])
