@@ -59,7 +59,9 @@ std::string json_of(const Field& column, const Cell& cell) {
     case ValueKind::boolean:
       return text(column, cell);
     case ValueKind::real:
-      return std::isfinite(cell.real) ? json_text(cell.real) : json_text(text(column, cell));
+      if (!std::isfinite(cell.real)) return json_text(text(column, cell));
+      return column.storage == Storage::float32 ? fmt::format("{}", static_cast<float>(cell.real))
+                                                : json_text(cell.real);
     case ValueKind::decimal:
     case ValueKind::date:
     case ValueKind::timestamp:

@@ -92,18 +92,21 @@ void require_options(const SegmentOptions& options, Kind kind) {
 
 void set_fold(Operation& operation, const SegmentOptions& options, const io::ColumnInfo& elements) {
   operation.meaning = meaning_of(elements, options.dtype);
-  operation.type = parse_dtype(options.dtype, operation.meaning);
-  operation.given = given_type(operation.type, options.dtype);
+  const Type computed = parse_dtype(options.dtype, operation.meaning);
   operation.op = operation.kind == Kind::scan
-                     ? parse_op(options.by.value_or("add"), operation.meaning, operation.type, "--by")
-                     : parse_op(options.op, operation.meaning, operation.type);
+                     ? parse_op(options.by.value_or("add"), operation.meaning, computed, "--by")
+                     : parse_op(options.op, operation.meaning, computed);
+  operation.type = type_by(operation.op, computed, options.dtype, operation.meaning);
+  operation.given = given_type(operation.type, options.dtype);
   operation.overflow = parse_overflow(options.overflow, operation.op, operation.type);
   if (operation.given != operation.type && options.overflow == "wrap") {
     refuse("--overflow wrap is not offered with --dtype {}: sums of decimals are exact, or an error", options.dtype);
   }
   if (options.init) operation.init = parse_carry(*options.init, operation.type, operation.meaning, "--init");
-  // Booleans are counted as numbers.
-  if (elements.meaning == io::Meaning::boolean) operation.meaning.meaning = io::Meaning::number;
+  // The minimum of no booleans is true, which is not the identity of uint8.
+  if (operation.meaning.meaning == io::Meaning::boolean && operation.op == Operator::min && !operation.init) {
+    operation.init = parse_carry("true", operation.type, operation.meaning, "--init");
+  }
 }
 
 Operation operation_of(const SegmentOptions& options, const io::ColumnInfo& elements) {

@@ -172,7 +172,10 @@ std::string stored_text(const void* element, Type type, const io::ColumnInfo& me
 dynamic::Carry parse_carry(std::string_view text, Type type, const io::ColumnInfo& meaning, std::string_view option) {
   return visit_type(type, [&]<class T>(std::type_identity<T>) {
     std::optional<T> value = parse_number<T>(text);
-    if (is_scaled(type, meaning) || is_calendar(meaning)) {
+    if (is_boolean(type, meaning)) {
+      const bool is_known = text == "true" || text == "false" || text == "0" || text == "1";
+      value = is_known ? std::optional<T>(static_cast<T>(text == "true" || text == "1")) : std::nullopt;
+    } else if (is_scaled(type, meaning) || is_calendar(meaning)) {
       const auto stored =
           is_calendar(meaning) ? element_with_text(field_of(type, meaning), text) : parse_scaled(text, meaning.scale);
       value = stored ? std::optional<T>(static_cast<T>(*stored)) : std::nullopt;

@@ -76,7 +76,9 @@ def _of_library(value: Any, name: str) -> Key | None:
     if library == "pyarrow":
         import pyarrow
 
-        return _of_arrow(value, name, lambda rows: value.take(pyarrow.array(rows)), value)
+        has_take = value.type != pyarrow.string_view()
+        stored = value if has_take else value.cast(pyarrow.large_string())
+        return _of_arrow(value, name, lambda rows: stored.take(pyarrow.array(rows)).cast(value.type), stored)
     if library == "polars":
         return _of_arrow(value, name, lambda rows: value.gather(rows), value.to_arrow())
     if library == "pandas":
@@ -99,8 +101,12 @@ def _of_arrow(value: Any, name: str, rows: Callable[[np.ndarray], Any], values: 
             array = pyarrow.concat_arrays(array.chunks) if array.num_chunks else pyarrow.array([], array.type)
         if pyarrow.types.is_dictionary(array.type):
             array = array.dictionary_decode()
-        if array.type == pyarrow.string_view():
+        if array.type == pyarrow.string_view():  # of Polars
             array = array.cast(pyarrow.large_string())
+        elif array.type == pyarrow.float16():
+            array = array.cast(pyarrow.float32())
+        elif pyarrow.types.is_decimal(array.type) and array.type.bit_width < 128:
+            array = array.cast(pyarrow.decimal128(array.type.precision, array.type.scale))
         indices = array.dictionary_encode().indices.fill_null(-1)
     except (pyarrow.ArrowException, NotImplementedError, TypeError):
         kind = getattr(value, "type", None) or getattr(value, "dtype", None) or type(value).__name__

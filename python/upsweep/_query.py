@@ -186,7 +186,7 @@ def _python_value(kind: str, scale: int, zone: datetime.tzinfo | None, value: An
     if kind not in ("timestamp", "time", "duration"):
         return value
     given = np.datetime64(value, _unit(scale)) if kind == "timestamp" else np.timedelta64(value, _unit(scale))
-    whole = scale <= 6 or value % 1000 == 0
+    whole = value % 1000 == 0 if scale > 6 else -(2**63) <= value * 10 ** (6 - scale) < 2**63
     python = given.astype(f"{given.dtype.kind}8[us]").item() if whole else None
     if kind == "timestamp" and isinstance(python, datetime.datetime):
         return python.replace(tzinfo=datetime.UTC).astimezone(zone) if zone else python

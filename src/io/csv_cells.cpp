@@ -14,6 +14,7 @@
 #include <array>
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -78,6 +79,15 @@ bool is_real(std::string_view number) {
   if (number.front() != 'e' && number.front() != 'E') return false;
   number = without_sign(number.substr(1));
   return take_digits(number) > 0 && number.empty();
+}
+
+// Whether float64 has only Infinity or 0 in place of a number with an exponent of three digits or more.
+bool is_past_float64(std::string_view number) {
+  const std::size_t mark = number.find_first_of("eE");
+  if (mark == std::string_view::npos || number.size() - mark < 4) return false;
+  const std::optional<double> value = parse_float64(number);
+  const bool has_value = number.substr(0, mark).find_first_of("123456789") != std::string_view::npos;
+  return !value || std::isinf(*value) || (*value == 0 && has_value);
 }
 
 bool is_code(std::string_view text) { return text.size() > 1 && text[0] == '0' && is_digit(text[1]); }
@@ -480,7 +490,8 @@ Cell cell_of(std::string_view text) {
   if (parse_boolean(text, boolean)) return {CellKind::boolean};
   const std::string_view number = without_sign(trimmed);
   if (is_infinite_or_nan(number)) return {CellKind::real};
-  const bool is_number = is_real(number) && (!is_code(trimmed) || trimmed.find('.') != std::string_view::npos);
+  const bool is_number =
+      is_real(number) && (!is_code(trimmed) || trimmed.find('.') != std::string_view::npos) && !is_past_float64(number);
   return {is_number ? CellKind::real : CellKind::text};
 }
 

@@ -329,6 +329,12 @@ class Sniffer {
     return is_comment(record) && (options_.comment || record.text.starts_with("# ") || several || record.row > 0);
   }
 
+  // Whether the first line is a comment with the table's number of cells: names are below it.
+  [[nodiscard]] bool is_comment_above_names(const Candidate& c, const CsvRecord& record) const {
+    return record.row == 0 && record.text.starts_with('#') && is_comment(record) && c.records().size() > 2 &&
+           c.records()[1].cells.size() == c.width && is_header(c.records(), 1);
+  }
+
   // Whether the sample contains all rows of the text.
   [[nodiscard]] bool is_complete(const Candidate& c) const {
     return whole_ && rest().find_first_not_of("\r\n", c.sample.end) == std::string_view::npos;
@@ -364,7 +370,9 @@ class Sniffer {
     const auto fits = [&](const CsvRecord& record) { return record.cells.size() == c.width; };
     c.first = static_cast<std::size_t>(std::find_if(records.begin(), records.end(),
                                                     [&](const CsvRecord& record) {
-                                                      return fits(record) && !(c.width == 1 && is_sentence(c, record));
+                                                      return fits(record) &&
+                                                             !(c.width == 1 && is_sentence(c, record)) &&
+                                                             !is_comment_above_names(c, record);
                                                     }) -
                                        records.begin());
     c.last = records.size();
@@ -374,6 +382,7 @@ class Sniffer {
     }
     if (c.first > 0 && !may_be_titles(c)) c.first = 0;
     pass_padded_titles(c);
+    pass_padded_values(c);
     find_last(c);
     find_misfit(c);
   }
@@ -444,7 +453,8 @@ class Sniffer {
     const auto is_quoted = [](const CsvCell& cell) { return cell.quoted; };
     c.has_row_names = std::all_of(records[0].cells.begin(), records[0].cells.end(), is_quoted) &&
                       std::all_of(records.begin() + 1, records.end(),
-                                  [&](const CsvRecord& record) { return record.cells.front().quoted; });
+                                  [&](const CsvRecord& record) { return record.cells.front().quoted; }) &&
+                      records[1].empty_lines == records[0].empty_lines && !is_header(records, 1);
     if (c.has_row_names) c.first = 0;
   }
 
@@ -463,6 +473,22 @@ class Sniffer {
     if (parted || is_header(records, place) || is_plain) c.first = place;
   }
 
+  // Passes rows with several filled cells above an empty row, if the names below that row fill more cells than each.
+  static void pass_padded_values(Candidate& c) {
+    const Records& records = c.records();
+    const std::size_t most = std::min(records.size(), c.first + kMostTitles);
+    std::size_t filled = 0;
+    for (std::size_t i = c.first; c.width > 2 && i + 1 < most; ++i) {
+      const std::size_t here = count_filled(records[i]);
+      const std::size_t below = count_filled(records[i + 1]);
+      if (here == 0 && below == c.width && filled < below && is_header(records, i + 1)) {
+        c.first = i + 1;
+        return;
+      }
+      filled = std::max(filled, here);
+    }
+  }
+
   // Whether at least three cells are filled, with text only, and no two are equal.
   static bool are_names(const CsvRecord& record) {
     std::set<std::string_view> names;
@@ -479,10 +505,12 @@ class Sniffer {
     const auto begin = records.begin();
     const auto end = begin + static_cast<std::ptrdiff_t>(c.first);
     if (std::all_of(begin, end, [&](const CsvRecord& record) { return is_comment(record); })) return true;
+    const bool parted = records[c.first].empty_lines > records[c.first - 1].empty_lines;
+    const bool are_pairs = std::all_of(begin, end, [](const CsvRecord& record) { return record.cells.size() < 3; });
+    if (c.width > 2 && parted && are_pairs && is_header(records, c.first)) return true;
     if (c.width < 2 || is_header(Records(begin, end), 0)) return false;  // names and values are another table
     const bool are_shorter = std::all_of(
         begin, end, [&](const CsvRecord& record) { return record.cells.size() < c.width || count_filled(record) < 2; });
-    const bool parted = records[c.first].empty_lines > records[c.first - 1].empty_lines;
     const bool are_words = std::none_of(begin, end, [](const CsvRecord& record) {
       return record.cells.size() == 1 && look_of(record.cells[0].text).is_typed();
     });
@@ -916,6 +944,7 @@ class Sniffer {
   // The names must differ from the values below them, in at least one column that is not text.
   [[nodiscard]] bool has_header() const {
     if (records().size() == 1 && !whole_) return true;
+    if (begins_with_values()) return false;
     std::vector<std::size_t> alike;  // columns
     for (std::size_t column = 0; column < std::min(width(), first().cells.size()); ++column) {
       const CsvCell& name = first().cells[column];
@@ -930,6 +959,16 @@ class Sniffer {
       alike.push_back(column);
     }
     return alike.empty() || may_be_names(alike);
+  }
+
+  // Whether the first row has a date or a time above such values only. Names are not such values.
+  [[nodiscard]] bool begins_with_values() const {
+    for (std::size_t column = 0; column < std::min(width(), first().cells.size()) && records().size() > 2; ++column) {
+      const std::string_view cell = first().cells[column].text;
+      Moment moment;
+      if (parse_moment(trimmed(cell), moment) && look_of_column(records(), 1, column) == look_of(cell)) return true;
+    }
+    return false;
   }
 
   static bool is_needlessly_quoted(const CsvCell& cell) {

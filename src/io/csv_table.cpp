@@ -298,6 +298,7 @@ class CsvTable final : public ArrowTable {
         return fmt::format("'{}' is an integer that does not fit 64 bits", shown);
       }
       if (!shape.is_text()) return {};
+      if (!shape.doubt().empty()) advice = shape.doubt();
       if (before.empty()) return fmt::format("'{}' {}", shown, describe(cell));
       code = Code::malformed;
       return fmt::format("'{}' {}, and the cells before it are {}", shown, describe(cell), before);

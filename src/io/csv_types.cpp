@@ -172,6 +172,9 @@ bool ColumnShape::has_conflict() const {
 }
 
 std::string_view ColumnShape::doubt() const {
+  if (currency_ == kSeveral && content() == "numbers") {
+    return "numbers have several currencies; read it as text, or convert them";
+  }
   if (!has_doubt() || has_conflict() || content().empty()) return {};
   return doubtful_ ? "numbers such as 1,234 may have thousands or decimals; --thousands or --decimal decides"
                    : "dates may be day/month or month/day; --date-format %d/%m/%Y or %m/%d/%Y decides";

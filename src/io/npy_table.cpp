@@ -16,6 +16,7 @@
 #include "io/posix.hpp"
 #include "io/table.hpp"
 #include "io/tuning.hpp"
+#include "upsweep/detail/temporal.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -230,7 +231,11 @@ class NpyTable final : public FileTable {
   }
 
   [[nodiscard]] Format format() const override { return Format::npy; }
-  [[nodiscard]] std::int64_t nulls(int /*column*/) const override { return 0; }
+  // NaT is NULL.
+  [[nodiscard]] std::int64_t nulls(int column) const override {
+    const ValueKind kind = fields_[static_cast<std::size_t>(column)].kind;
+    return kind == ValueKind::date || detail::is_temporal(kind) ? -1 : 0;
+  }
   [[nodiscard]] std::int64_t bytes(int /*column*/) const override {
     return npy_->layout.count * npy_->layout.elements.width;
   }

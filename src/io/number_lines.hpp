@@ -60,8 +60,8 @@ struct Numbers {
 void raise_scale(Numbers& numbers, int scale);
 
 /// Reads all of `source`: everything that open_column() reads, and text. A file is text if it has no format's first
-/// bytes and is not named .csv, .tsv or .npy. From "-", pipes and devices it reads .npy or text. The cells of a CSV column
-/// are read like lines of text. A float is read as the shortest decimal that reads back as the same float.
+/// bytes and is not named .csv, .tsv or .npy. From "-", pipes and devices it reads .npy or text. The cells of a CSV
+/// column are read like lines of text. A float is read as the shortest decimal that reads back as the same float.
 ///
 /// Throws upsweep::Error: malformed (not a number, NaN), not_positive, null_value, overflow (does not fit 64 bits at
 /// the scale of all), unsupported_type. An error about a number has its index. Also throws as open_column() and

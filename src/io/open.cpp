@@ -38,6 +38,17 @@ namespace {
   refuse("save it as CSV");
 }
 
+// Refuses a file without known first bytes whose name belongs to a format that has such bytes.
+void require_no_name_of_binary(const std::string& path) {
+  for (const std::string_view ending : {".parquet", ".arrow", ".feather", ".ipc"}) {
+    if (!ends_in(without_compression(path), ending)) continue;
+    throw Error(Code::malformed,
+                fmt::format("{}: does not begin as Parquet or Arrow IPC, although its name ends in {}; write the file "
+                            "again, or rename it",
+                            path, ending));
+  }
+}
+
 // Opens a file for reading at any place, without compression. `most` is as for at_any_place().
 Opened open_copied(const std::string& path, const std::string& folder, std::int64_t most) {
   if (path == "-" || path == kStandardInputPath) return spooled_standard_input(folder, most);
@@ -69,7 +80,10 @@ std::unique_ptr<Table> open_regular(Opened opened, const CsvOptions& csv, const 
   if (file_state(opened.file, name).size == 0) {
     throw Error(Code::malformed, fmt::format("{}: is empty; it must contain at least a header", name));
   }
-  if (opened.format == Format::unknown) opened.format = Format::csv;  // whatever its name is
+  if (opened.format == Format::unknown) {
+    require_no_name_of_binary(name);
+    opened.format = Format::csv;
+  }
   if (!is_read(opened.format)) refuse_format(name, opened.format);
   if (opened.format == Format::npy) return open_npy(std::move(opened)).table;
   return open_arrow_table(opened.format, opened.path, csv, choose, threads);

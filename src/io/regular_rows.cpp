@@ -212,6 +212,7 @@ class RegularRows::Rewriter {
         const SplitRow other = split_row(text.substr(0, is_fault ? line : std::max(line, row.size)), others, repaired_);
         if (other.end == RowEnd::open || other.end == RowEnd::fault) continue;
         if (repaired_.size() != form_.columns && !(is_fault && rule == QuoteRule::literal)) continue;
+        if (!is_fault && has_odd_quotes(repaired_)) continue;  // the short row is well-formed
         std::swap(cells_, repaired_);
         row = other;
         marks = &others;
@@ -226,6 +227,14 @@ class RegularRows::Rewriter {
       return line;
     }
     return emit(*marks, out) ? row.size : refuse_length();
+  }
+
+  // Whether a reading leaves doubled quotes, or quotes in cells that are not quoted.
+  [[nodiscard]] bool has_odd_quotes(const std::vector<CsvCell>& cells) const {
+    const char quote = form_.marks.quote;
+    return std::any_of(cells.begin(), cells.end(), [&](const CsvCell& cell) {
+      return cell.text.find(cell.quoted ? std::string(2, quote) : std::string(1, quote)) != std::string_view::npos;
+    });
   }
 
   void drop_end_mark() {

@@ -75,7 +75,8 @@ bool is_like_another_value(std::string_view text) {
 
 bool needs_quotes(std::string_view text) {
   if (text.empty() || is_space_or_tab(text.front()) || is_space_or_tab(text.back())) return true;
-  if (text.find_first_of(",\"\r\n") != std::string_view::npos) return true;
+  // Semicolons and their like separate the cells of other files. A reader may take them for the delimiter.
+  if (text.find_first_of(",;\t|~\"\r\n") != std::string_view::npos) return true;
   // Readers may take these for a comment, other quotes, or a byte order mark.
   if (text.front() == '#' || text.front() == '\'' || text.starts_with("\xef\xbb\xbf")) return true;
   return is_like_another_value(text);
@@ -89,7 +90,7 @@ std::string in_quotes(std::string_view text) {
 
 // Readers may take these characters in the header row for the delimiter of the file.
 std::string csv_name(std::string_view name) {
-  return name.find_first_of(";\t|~:^") != std::string_view::npos ? in_quotes(name) : csv_cell(name);
+  return name.find_first_of(":^") != std::string_view::npos ? in_quotes(name) : csv_cell(name);
 }
 
 void append_json_string(std::string& to, std::string_view text) {

@@ -218,8 +218,19 @@ def test_short_data(upsweep):
 def test_other_formats_are_told(upsweep):
     np.savez(upsweep.folder / "a.npz", x=np.arange(3))
     upsweep.fails("malformed", "scan", "a.npz", "-o", "out.npy")
-    upsweep.fails("malformed", "scan", upsweep.write("notes", "1\n2\n"), "-o", "out.npy")
-    upsweep.fails("malformed", "scan", upsweep.write("notes.txt", "1\n2\n"), "-o", "out.npy")
+    for ending in ("parquet", "arrow", "feather", "parquet.gz"):
+        error = upsweep.fails("malformed", "scan", upsweep.write(f"a.{ending}", "1\n2\n"), "-o", "out.npy")
+        assert "does not begin as Parquet or Arrow IPC" in error["message"]
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.txt", "a.dat", "a"])
+def test_other_names_are_csv(upsweep, arrow, name):
+    upsweep.write(name, "x\ty\n1\t2.5\n3\t4\n")
+    assert upsweep.json("query", f"SELECT SUM(x), SUM(y) FROM '{name}'")["rows"] == [[4, "6.5"]]
+    assert upsweep.text("reduce", f"{name}:x") == "4\n"
+    assert upsweep.json("subset-sum", f"{name}:x", "--target", 3)["reachable"]
+    upsweep.write(name, b"\x00root\x01")
+    assert "NUL byte" in upsweep.fails("malformed", "reduce", name)["message"]
 
 
 @pytest.mark.parametrize("name", ["e", "e.npy", "e.parquet", "e.arrow", "e.csv"])

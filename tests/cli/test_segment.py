@@ -91,6 +91,21 @@ def test_every_type_of_offsets(upsweep, bound):
     assert upsweep.npy("segment", *args).tolist() == [int(x.sum()) for x in cut(offsets, content)]
 
 
+@pytest.mark.parametrize("op, expected", [("min", "false\ntrue\ntrue\n"), ("max", "true\nfalse\ntrue\n")])
+def test_the_minimum_and_maximum_of_booleans_are_booleans(upsweep, op, expected):
+    upsweep.save("o.npy", [0, 2, 2, 3], "int64")
+    upsweep.save("c.npy", [True, False, True], "bool")
+    args = ("segment", "c.npy", "--offsets", "o.npy", "--op", op)
+    assert upsweep.text(*args, "--format", "csv").split("\n", 1)[1] == expected
+    upsweep.ok(*args, "-o", "out.npy")
+    stored = (upsweep.folder / "out.npy").read_bytes()[-3:]
+    assert stored == bytes(int(line == "true") for line in expected.split())
+    assert upsweep.text(*args, "--init", str(op == "max").lower(), "--format", "csv").split("\n", 1)[1] == (
+        "true\n" * 3 if op == "max" else "false\n" * 3
+    )
+    upsweep.fails("invalid_argument", *args, "--init", "2")
+
+
 def test_booleans_are_added(upsweep):
     offsets, content = example("bool")
     assert upsweep.npy("segment", *save(upsweep, offsets, content)).tolist() == [x.sum() for x in cut(offsets, content)]

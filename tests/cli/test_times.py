@@ -450,6 +450,12 @@ def test_results_as_text(upsweep, arrow, array, csv, iso):
         assert found[0] == iso and (None in found) == has_none
 
 
+def test_nat_is_not_counted_by_schema(upsweep):
+    for dtype in ("M8[s]", "m8[ms]", "M8[D]"):
+        np.save(upsweep.folder / "t.npy", np.array([1, "NaT"], dtype))
+        assert upsweep.json("schema", "t.npy")["columns"][0]["nulls"] is None
+
+
 INTERVALS = [(1, 0, 0), (0, 30, 0), (0, 30, 1_000), (-14, 3, 0), None, (0, 0, -5 * 10**9), (2, -70, 3_600 * 10**9)]
 
 

@@ -286,3 +286,26 @@ def test_intervals_of_months():
     assert pyarrow.table(found)["i"].to_pylist() == values
     assert "1 month" in repr(found) and [row[0] for row in found.rows()] == values
     assert upsweep.query("SELECT COUNT(*) FROM t WHERE i = '1 month'", t=table).rows() == [(2,)]
+
+
+def test_values_past_the_range_of_microseconds():
+    x = {
+        "d": np.array([9223372036855], "m8[s]"),
+        "t": np.array([2**62], "M8[s]"),
+        "ms": np.array([-(2**62)], "M8[ms]"),
+        "near": np.array([2**40], "M8[ms]"),
+    }
+    (row,) = upsweep.query("SELECT MAX(d), MAX(t), MAX(ms), MAX(near) FROM x", x=x).rows()
+    assert row == (x["d"][0], x["t"][0], x["ms"][0], x["near"][0].astype("M8[us]").item())
+    assert [type(value) for value in row[:3]] == [np.timedelta64, np.datetime64, np.datetime64]
+
+
+def test_keys_that_arrow_cannot_number():
+    pyarrow = pytest.importorskip("pyarrow")
+    for keys in (
+        pyarrow.array(["a", "b", "a"], pyarrow.string_view()),
+        pyarrow.array([1.5, None, 1.5], pyarrow.float16()),
+        pyarrow.array([1, 2, 1], pyarrow.decimal64(5, 2)),
+    ):
+        found, sums = upsweep.group_by(keys, np.array([1, 2, 4]))
+        assert found.type == keys.type and found.to_pylist() == keys[:2].to_pylist() and sums.tolist() == [5, 2]
