@@ -78,7 +78,7 @@ class Answer:
     def _values(self, index: int) -> list[Any]:
         _, kind, scale, zone = self._fields[index]
         zone_info = _zone_info(zone) if zone else None
-        return [_python_value(kind, scale, zone_info, value) for value in self._answer.values(index)]
+        return [python_value(kind, scale, zone_info, value) for value in self._answer.values(index)]
 
     def __getitem__(self, column: str | int) -> np.ndarray:
         """Returns a column by its name or number, as a NumPy array.
@@ -175,7 +175,7 @@ def _zone_info(zone: str) -> datetime.tzinfo:
         return datetime.UTC
 
 
-def _python_value(kind: str, scale: int, zone: datetime.tzinfo | None, value: Any) -> Any:
+def python_value(kind: str, scale: int, zone: datetime.tzinfo | None, value: Any) -> Any:
     if value is None:
         return None
     if kind == "decimal":

@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import numpy as np
 
 from ._arrays import NUMPY, Array
+from ._query import python_value
 
 _SELECTING = ("min", "max")  # operators whose result is one of the elements
 _NAT = np.iinfo(np.int64).min
+
+
+# Arrow's and Polars' times of day, which NumPy holds only as bytes: the digits after the second.
+_OF_DAY = {"time32[s]": 0, "time32[ms]": 3, "time64[us]": 6, "time64[ns]": 9, "Time": 9}
 
 
 class Times:
@@ -26,12 +32,35 @@ class Times:
             result[result == np.iinfo(np.int64).max] = _NAT
         return result
 
+    def scalar(self, result: int) -> Any:
+        return np.int64(result).view(self.kind)
+
+
+class TimesOfDay:
+    """Times of day that have become integers."""
+
+    def __init__(self, digits: int, name: str, op: str):
+        self._digits = digits
+        self._name = name
+        self._op = op
+
+    def without_identity(self, result: np.ndarray) -> np.ndarray:
+        limits = np.iinfo(np.int64)
+        if self._op in _SELECTING and result.dtype == np.int64 and ((result == limits.min) | (result == limits.max)).any():
+            raise ValueError(f"{self._name}: the {self._op}imum of no times of day is undefined: pass initial=")
+        return result
+
+    def scalar(self, result: int) -> Any:
+        return python_value("time", self._digits, None, int(result))
+
 
 def take_times(
     array: Array, name: str, op: str, dtype: Any, initial: Any, out: Any, others: tuple[str, ...] = ()
-) -> tuple[Times | None, Any, Any]:
+) -> tuple[Times | TimesOfDay | None, Any, Any]:
     """Makes the array's dates, times or durations integers. Returns how to treat the results, and the initial value and `out`
     as integers. Returns None and the arguments for any other array. `others`: operations whose results are numbers."""
+    if array.xp is NUMPY and array.opaque in _OF_DAY:
+        return _take_times_of_day(array, name, op, dtype, initial, out, others)
     if array.xp is not NUMPY or array.opaque is not None or array.data.dtype.kind not in "mM":
         return None, initial, out
     kind = array.data.dtype
@@ -49,6 +78,32 @@ def take_times(
         array.back = lambda result: back(result.view(kind)) if back else result.view(kind)
     times = Times(kind, op, initial is not None)
     return times, _integer(initial, kind), _integers(out, kind)
+
+
+def _take_times_of_day(
+    array: Array, name: str, op: str, dtype: Any, initial: Any, out: Any, others: tuple[str, ...]
+) -> tuple[TimesOfDay, Any, Any]:
+    kind, back, size = array.opaque, array.back, array.data.dtype.itemsize
+    digits = _OF_DAY[kind]
+    if op not in (*_SELECTING, *others):
+        raise TypeError(f"{name}: {op} is not defined for {kind}; use {' or '.join(_SELECTING)}")
+    if dtype is not None or out is not None:
+        raise TypeError(
+            f"{'dtype' if dtype is not None else 'out'}: {kind} elements have results of the same type, in new arrays"
+        )
+    array.data = array.data.view(f"i{size}").astype(np.int64)
+    array.opaque = None
+    if op not in others:
+        array.back = lambda result: back(result.astype(f"i{size}").view(f"V{size}"))
+    times = TimesOfDay(digits, name, op)
+    if initial is None:
+        return times, None, None
+    if not isinstance(initial, datetime.time) or initial.tzinfo is not None:
+        raise TypeError(f"initial: a datetime.time is needed, not {initial!r}")
+    count = ((initial.hour * 60 + initial.minute) * 60 + initial.second) * 10**6 + initial.microsecond
+    if digits < 6 and count % 10 ** (6 - digits):
+        raise ValueError(f"initial: {initial!r} has a finer unit than {kind}")
+    return times, count * 10**digits // 10**6, None
 
 
 def _integer(initial: Any, kind: np.dtype) -> Any:

@@ -309,3 +309,28 @@ def test_keys_that_arrow_cannot_number():
     ):
         found, sums = upsweep.group_by(keys, np.array([1, 2, 4]))
         assert found.type == keys.type and found.to_pylist() == keys[:2].to_pylist() and sums.tolist() == [5, 2]
+
+
+def test_times_of_day():
+    pyarrow, polars, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    times = [datetime.time(10), datetime.time(9, 30), datetime.time(23, 59, 59)]
+    for unit in ("s", "ms", "us", "ns"):
+        of = pyarrow.time32 if unit in ("s", "ms") else pyarrow.time64
+        array = pyarrow.array(times, of(unit))
+        series = pandas.Series(array, dtype=pandas.ArrowDtype(of(unit)))
+        for x in (array, series, polars.Series(times)):
+            assert upsweep.reduce(x, op="max") == times[2] and upsweep.reduce(x, op="min") == times[1]
+            assert upsweep.reduce(x, op="min", initial=datetime.time(8)) == datetime.time(8)
+            assert [str(each) for each in upsweep.scan(x, op="max")] == [str(x[0]), str(x[0]), str(x[2])]
+            folded = upsweep.segmented_reduce(x, np.array([0, 2, 3]), op="min")
+            assert [str(each) for each in folded] == [str(each) for each in x[1:]]
+            assert [int(str(each)) for each in upsweep.segmented_reduce(x, np.array([0, 2, 3]), op="argmin")] == [1, 0]
+            latest = upsweep.group_by(np.array([1, 2, 1]), x, op="max")[1]
+            assert [str(each) for each in latest] == [str(x[2]), str(x[1])]
+        assert upsweep.scan(array, op="max").equals(pyarrow.array([times[0], times[0], times[2]], of(unit)))
+    with pytest.raises(ValueError, match="no times of day"):
+        upsweep.segmented_reduce(array, np.array([0, 0, 3]), op="max")
+    with pytest.raises(TypeError, match="add is not defined for time64"):
+        upsweep.reduce(array)
+    with pytest.raises(ValueError, match="finer unit"):
+        upsweep.reduce(pyarrow.array(times, pyarrow.time32("s")), op="max", initial=datetime.time(1, 2, 3, 4))
