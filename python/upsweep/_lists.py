@@ -242,6 +242,9 @@ def take_in_nullable(value: Any, name: str) -> tuple[Array, Nulls | None]:
 
     if pyarrow.types.is_boolean(value.type):
         return take_in(value.fill_null(False), name), Nulls(value)
+    if pyarrow.types.is_temporal(value.type) and not pyarrow.types.is_interval(value.type):
+        stored = pyarrow.int32() if value.type.bit_width == 32 else pyarrow.int64()
+        return take_in(value.fill_null(pyarrow.array([0], stored).cast(value.type)[0]), name), Nulls(value)
     if not (pyarrow.types.is_integer(value.type) or pyarrow.types.is_floating(value.type)):
         raise TypeError(f"{name}: {COMPUTED.format(value.type)}")
     kind = pyarrow.array([], value.type).to_numpy().dtype  # to_pandas_dtype() needs pandas

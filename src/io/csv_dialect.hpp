@@ -42,7 +42,6 @@ struct CsvDialect {
   RowForm rows = {};
   CsvValues values = {};
   std::vector<std::int64_t> header = {1};  ///< the rows of the table that contain names, from 1; empty: none
-  bool has_row_names = false;              ///< the first column has no name in the header row
   std::int64_t begin = 0;                  ///< of the table, in bytes from the start of the text
   std::int64_t end = 0;
   std::int64_t line = 1;         ///< in which the table begins, counted from 1

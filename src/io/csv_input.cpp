@@ -135,7 +135,7 @@ CsvNames read_names(const CsvFile& file) {
     throw Error(Code::malformed,
                 fmt::format("{}: --header names row {}, and the table has fewer rows", file.path, header.back()));
   }
-  if (file.dialect.has_row_names) names.names.insert(names.names.begin(), "");
+  if (file.dialect.rows.has_row_names) names.names.insert(names.names.begin(), "");
   complete_names(names.names);
   return names;
 }

@@ -697,8 +697,7 @@ class Sniffer {
     const auto begin = c.records().begin() + 1;
     const auto end = c.records().begin() + static_cast<std::ptrdiff_t>(c.last);
     const bool may_be_numbers = std::all_of(begin, end, [](const CsvRecord& record) {
-      const std::string_view text = record.text;
-      return text.find_first_not_of("0123456789,", text.starts_with('-') ? 1 : 0) == std::string_view::npos;
+      return record.text.find_first_not_of("0123456789,eE+-") == std::string_view::npos;
     });
     if (!may_be_numbers) return;
     refuse(
@@ -841,9 +840,9 @@ class Sniffer {
     rows.comment = options_.comment.value_or(c.has_comments ? "#" : "");
     rows.has_blank_rows = c.has_blank_rows;
     rows.has_end_marks = c.has_end_marks;
+    rows.has_row_names = c.has_row_names;
     rows.ragged = options_.ragged;
     rows.columns = width_;
-    dialect.has_row_names = c.has_row_names;
     dialect.begin = static_cast<std::int64_t>(begin_ + (table_.empty() ? 0 : table_.front().begin));
     dialect.line = table_.empty() ? line_ : table_.front().line;
     dialect.end = text_.size;

@@ -243,7 +243,9 @@ class RegularRows::Rewriter {
 
   // Returns false if the row has a wrong number of cells, which is an error.
   bool emit(const CsvMarks& marks, std::string& out) {
-    if (form_.columns > 0 && cells_.size() != form_.columns) {
+    const bool is_header = form_.has_row_names && in_ == rows_.begin_ && cells_.size() + 1 == form_.columns;
+    const std::size_t columns = is_header ? cells_.size() : form_.columns;
+    if (columns > 0 && cells_.size() != columns) {
       if (form_.ragged == Ragged::refuse) return false;
       if (form_.ragged == Ragged::skip) {
         count(irregular_.skipped);
@@ -254,7 +256,7 @@ class RegularRows::Rewriter {
       count(irregular_.filled);
     }
     widest_ = std::max(widest_, cells_.size());
-    for (std::size_t i = 0; i < std::max(cells_.size(), form_.columns); ++i) {
+    for (std::size_t i = 0; i < std::max(cells_.size(), columns); ++i) {
       if (i > 0) out += rows_.delimiter();
       if (i < cells_.size()) append_cell(cells_[i], marks, rows_.delimiter(), out);
     }
@@ -315,7 +317,7 @@ struct RegularRows::Scanned {
 
 RegularRows::RegularRows(const Descriptor& file, std::string path, std::shared_ptr<const TextView> view, RowForm form,
                          const TablePart& part, int threads)
-    : path_(std::move(path)), view_(std::move(view)), form_(std::move(form)), end_(part.end) {
+    : path_(std::move(path)), view_(std::move(view)), form_(std::move(form)), begin_(part.begin), end_(part.end) {
   // Cells past the last column must not be lost, so the widest row decides the number of columns.
   while (!scan(file, part, threads)) marks_.clear();
 }

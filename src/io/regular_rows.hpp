@@ -24,6 +24,7 @@ struct RowForm {
   std::string comment = {};     ///< lines that begin with it are left out; empty: none
   bool has_blank_rows = false;  ///< lines of blanks are left out
   bool has_end_marks = false;   ///< a delimiter ends each row, so the cell after it is dropped
+  bool has_row_names = false;   ///< the first column has no name in the header row, which has a cell less
   Ragged ragged = Ragged::refuse;
   std::size_t columns = 0;  ///< cells of a row; Ragged::fill adds columns if a row has more cells that are not empty
 };
@@ -91,6 +92,7 @@ class RegularRows final : public TextView {
   std::string path_;
   std::shared_ptr<const TextView> view_;
   RowForm form_;
+  std::int64_t begin_;
   std::int64_t end_;
   IrregularRows irregular_;
   std::vector<Mark> marks_;  // the last one is the end

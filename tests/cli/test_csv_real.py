@@ -20,6 +20,8 @@ def rows_of(upsweep, content, *options):
         ('"Report","2024"\n\n"Name","City","Street"\n"foo","bar","x"\n"baz","qux","y"\n',
          [["Name", "City", "Street"], ["foo", "bar", "x"], ["baz", "qux", "y"]]),
         ('"a","b"\n"r1",1,2\n"r2",3,4\n', [["column0", "a", "b"], ["r1", "1", "2"], ["r2", "3", "4"]]),
+        # R's write.table()
+        ('"a" "b"\n"1" 1.5 "x"\n"2" 2.5 "y z"\n', [["column0", "a", "b"], ["1", "1.5", "x"], ["2", "2.5", "y z"]]),
         # rows with several filled cells above an empty row
         ("Report 2024,,,\nGenerated,2024-01-01,,\n,,,\nname,qty,price,x\nfoo,1,2.5,a\nbar,2,3.5,b\n",
          [["name", "qty", "price", "x"], ["foo", "1", "2.5", "a"], ["bar", "2", "3.5", "b"]]),

@@ -334,3 +334,19 @@ def test_times_of_day():
         upsweep.reduce(array)
     with pytest.raises(ValueError, match="finer unit"):
         upsweep.reduce(pyarrow.array(times, pyarrow.time32("s")), op="max", initial=datetime.time(1, 2, 3, 4))
+
+
+def test_lists_of_times_with_nulls():
+    pyarrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    offsets = np.array([0, 2, 3])
+    for kind in (pyarrow.date32(), pyarrow.timestamp("us"), pyarrow.duration("ms"), pyarrow.time32("s"), pyarrow.time64("us")):
+        stored = pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64()
+        array = pyarrow.array([7, None, 3], stored).cast(kind)
+        expected = pyarrow.array([7, 3], stored).cast(kind)
+        for op in ("min", "max"):
+            assert upsweep.segmented_reduce(array, offsets, op=op).equals(expected)
+        lists = pyarrow.ListArray.from_arrays(pyarrow.array([0, 2, 3], pyarrow.int32()), array)
+        assert upsweep.segmented_reduce(lists, op="max").equals(expected)
+        assert upsweep.segmented_reduce(array, offsets, op="count").to_pylist() == [1, 1]
+    series = polars.Series([datetime.date(2024, 1, 2), None, datetime.date(2023, 1, 1)])
+    assert [str(each) for each in upsweep.segmented_reduce(series, offsets, op="max")] == ["2024-01-02", "2023-01-01"]
