@@ -989,11 +989,20 @@ TEST_F(TableTest, DecimalsAreScaledIntegers) {
 
 TEST_F(TableTest, DecimalsThatDoNotFitAreRefused) {
   for (const Container kind : kContainers) {
-    for (const auto& [type, part] : {std::pair{arrow::decimal128(19, 2), "decimal of more than 18 digits"},
-                                     {arrow::decimal256(50, 2), "decimal256(50, 2)"}}) {
-      const std::string file = put_columns(kind, {{"x", require(arrow::MakeArrayOfNull(type, 0))}});
-      expect_error(Code::unsupported_type, part, [&] { open_column(file); });
-    }
+    const std::string file = put_columns(kind, {{"x", require(arrow::MakeArrayOfNull(arrow::decimal256(50, 2), 0))}});
+    expect_error(Code::unsupported_type, "decimal256(50, 2)", [&] { open_column(file); });
+    arrow::Decimal128Builder wide(arrow::decimal128(38, 2));
+    require(wide.Append(arrow::Decimal128(-250)));
+    require(wide.Append(arrow::Decimal128(INT64_MAX)));
+    require(wide.Append(arrow::Decimal128(1, 0)));
+    const auto column = open_column(put_columns(kind, {{"x", require(wide.Finish())}}));
+    EXPECT_EQ(column->info().scale, 2);
+    const Chunk chunk = column->next(2);
+    EXPECT_EQ(static_cast<const std::int64_t*>(chunk.data)[0], -250);
+    EXPECT_EQ(static_cast<const std::int64_t*>(chunk.data)[1], INT64_MAX);
+    const Error past = error_of([&] { column->next(1); });
+    EXPECT_EQ(past.code(), Code::overflow);
+    EXPECT_EQ(past.index(), 2);
   }
   // A value with more digits than its type allows, as a faulty writer may store it.
   arrow::Decimal128Builder builder(arrow::decimal128(18, 0));

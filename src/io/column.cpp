@@ -38,12 +38,6 @@ void set_elements(ColumnInfo& info, const Field& field, Booleans booleans) {
     refuse(info.name, name(field.kind));
   }
   if (field.kind == ValueKind::decimal) {
-    if (field.storage == Storage::int128) {
-      throw Error(Code::unsupported_type,
-                  fmt::format("{}: is of type decimal of more than {} digits; only queries compute "
-                              "with up to 38: use upsweep query, or convert it to float64",
-                              info.name, kInt64Digits));
-    }
     if (field.scale > kInt64Digits) refuse(info.name, fmt::format("decimal of scale {}", field.scale));
     info.meaning = Meaning::decimal;
     info.scale = field.scale;
@@ -180,12 +174,30 @@ void ColumnReader::append(Chunk& chunk, std::int64_t n, std::int64_t count) {
     } else if (storage_ == Storage::bit) {
       unpack_bits(reinterpret_cast<const std::uint8_t*>(from), batch_.columns[0].offset + position_, n,
                   reinterpret_cast<std::uint8_t*>(to));
+    } else if (storage_ == Storage::int128) {
+      narrow(reinterpret_cast<const Int128*>(from), n, reinterpret_cast<std::int64_t*>(to));
     } else {  // decimals of few digits
       std::copy_n(reinterpret_cast<const std::int32_t*>(from), n, reinterpret_cast<std::int64_t*>(to));
     }
     chunk.data = buffer_.data();
   }
   chunk.count += n;
+}
+
+// Copies decimals of up to 38 digits, whose values must fit 64 bits.
+void ColumnReader::narrow(const Int128* from, std::int64_t n, std::int64_t* to) const {
+  for (std::int64_t i = 0; i < n; ++i) {
+    to[i] = static_cast<std::int64_t>(from[i]);
+    if (to[i] == from[i]) continue;
+    if (is_null(batch_.columns[0], position_ + i)) continue;
+    const std::int64_t row = batch_.first_row + position_ + i;
+    throw Error(
+        Code::overflow,
+        fmt::format("{}: {} has a decimal that does not fit 64 bits; use upsweep query, which computes with up to "
+                    "38 digits, or convert the column to float64",
+                    info_.name, table_->place(row, column_)),
+        row);
+  }
 }
 
 std::string format_decimal(std::int64_t value, int scale) {

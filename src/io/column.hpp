@@ -40,7 +40,8 @@ class ColumnReader {
 
   /// Returns the next elements: exactly `count` of them, fewer only at the end of the column, none after that.
   /// Chunks therefore always start at multiples of `count` if it stays the same.
-  /// Throws upsweep::Error: malformed, unreadable, null_value (index: the row).
+  /// Throws upsweep::Error: malformed, unreadable, null_value and, for a decimal that does not fit 64 bits, overflow
+  /// (index: the row).
   Chunk next(std::int64_t count);
 
   /// Returns what opening the file determined, as Table::remarks() does.
@@ -61,6 +62,7 @@ class ColumnReader {
   void refuse_nulls(std::int64_t n) const;
   void append(Chunk& chunk, std::int64_t n, std::int64_t count);
   void append_validity(std::int64_t before, std::int64_t n);
+  void narrow(const Int128* from, std::int64_t n, std::int64_t* to) const;
 
   std::unique_ptr<Table> table_;
   int column_;

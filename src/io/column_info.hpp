@@ -38,7 +38,7 @@ struct ColumnInfo {
 };
 
 /// Sets the type and the meaning of the elements of a column. Throws upsweep::Error unsupported_type for text, decimals
-/// of more than 18 digits, types that tables do not read and, unless they are requested, booleans.
+/// with more than 18 decimal places, types that tables do not read and, unless they are requested, booleans.
 void set_elements(ColumnInfo& info, const Field& field, Booleans booleans);
 
 /// Converts n booleans of a bitmap, from bit `first` on, to bytes.

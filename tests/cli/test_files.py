@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/test_files.py: bad input: damaged, hostile, absent and unreadable files of every format; each is refused
 # with a message.
+import decimal
 import json
 import os
 import pathlib
@@ -401,10 +402,32 @@ def test_columns_that_are_no_numbers(upsweep, arrow, name):
     for column in columns:
         if column in ("half", "good", "boolean"):
             assert upsweep.json("reduce", f"{name}:{column}")["value"] == 3 - 2 * (column == "boolean")
+        elif column == "long":
+            assert upsweep.json("reduce", f"{name}:long")["value"] == "3.00"
         elif column == "time":
             assert "not offered for timestamps" in upsweep.fails("invalid_argument", "scan", f"{name}:time", "-o", "out.npy")["message"]
         else:
             upsweep.fails("unsupported_type", "scan", f"{name}:{column}", "-o", "out.npy")
+
+
+def test_decimals_of_38_digits(upsweep, arrow):
+    values = [None, decimal.Decimal("92233720368547758.07"), decimal.Decimal("92233720368547758.08")]
+    upsweep.table("t.parquet", {"x": arrow.array(values, arrow.decimal128(38, 2))})
+    error = upsweep.fails("overflow", "reduce", "t.parquet", "--nulls", "skip", index=2)
+    assert "row 2 has a decimal that does not fit 64 bits; use upsweep query" in error["message"]
+    upsweep.table("t.parquet", {"x": arrow.array(values[1:2] * 3, arrow.decimal128(38, 2))})
+    assert upsweep.text("reduce", "t.parquet") == "276701161105643274.21\n"
+
+
+def test_several_files_of_integers_and_other_numbers(upsweep, arrow):
+    upsweep.write("a.csv", "v\n1\n-2\n")
+    upsweep.write("b.csv", "v\n1.5\n2\n")
+    assert upsweep.text("reduce", "[ab].csv:v") == "2.5\n"
+    upsweep.table("a.parquet", {"v": arrow.array([1, -2])})
+    upsweep.table("b.parquet", {"v": arrow.array([7, 1], arrow.uint64())})
+    assert upsweep.text("reduce", "[ab].parquet:v") == "7\n"
+    upsweep.table("b.parquet", {"v": arrow.array([2**64 - 1], arrow.uint64())})
+    upsweep.fails("overflow", "reduce", "[ab].parquet:v")
 
 
 def test_no_columns_and_twice_the_same(upsweep, arrow):
