@@ -2,6 +2,8 @@
 // upsweep/interval.hpp: intervals of months, days and nanoseconds as elements of 128 bits.
 #pragma once
 
+#include "upsweep/detail/require_cpp20.hpp"
+
 #include <cstdint>
 #include <optional>
 

@@ -84,16 +84,6 @@ bool split_runs(std::string_view text, Runs& runs) {
   }
 }
 
-// Removes an exponent, such as e+16.
-std::string_view without_exponent(std::string_view text) {
-  const std::size_t mark = text.find_first_of("eE");
-  if (mark == std::string_view::npos) return text;
-  std::string_view exponent = text.substr(mark + 1);
-  if (exponent.starts_with('-') || exponent.starts_with('+')) exponent.remove_prefix(1);
-  const bool are_digits = !exponent.empty() && std::all_of(exponent.begin(), exponent.end(), is_digit);
-  return are_digits ? text.substr(0, mark) : text;
-}
-
 // Whether the first `count` runs are 1 to 3 digits and groups of 3.
 bool are_groups(const Runs& runs, std::size_t count) {
   if (runs.digits[0].empty() || runs.digits[0].size() > 3 || runs.digits[0][0] == '0') return false;
@@ -119,6 +109,15 @@ bool is_telephone(std::string_view cell) {
 }
 
 }  // namespace
+
+std::string_view without_exponent(std::string_view text) {
+  const std::size_t mark = text.find_first_of("eE");
+  if (mark == std::string_view::npos) return text;
+  std::string_view exponent = text.substr(mark + 1);
+  if (exponent.starts_with('-') || exponent.starts_with('+')) exponent.remove_prefix(1);
+  const bool are_digits = !exponent.empty() && std::all_of(exponent.begin(), exponent.end(), is_digit);
+  return are_digits ? text.substr(0, mark) : text;
+}
 
 bool PlainNumber::take_affixes(std::string_view& cell) {
   if (cell.size() > 2 && cell.front() == '(' && cell.back() == ')') {

@@ -60,4 +60,7 @@ class NumberEvidence {
   std::uint8_t groups_ = 0;
 };
 
+/// Returns a number without its exponent, such as e+16.
+std::string_view without_exponent(std::string_view text);
+
 }  // namespace upsweep::io

@@ -697,7 +697,8 @@ class Sniffer {
     const auto begin = c.records().begin() + 1;
     const auto end = c.records().begin() + static_cast<std::ptrdiff_t>(c.last);
     const bool may_be_numbers = std::all_of(begin, end, [](const CsvRecord& record) {
-      return record.text.find_first_not_of("0123456789,eE+-") == std::string_view::npos;
+      const std::string_view text = without_exponent(record.text);
+      return text.find_first_not_of("0123456789,", text.starts_with('-') ? 1 : 0) == std::string_view::npos;
     });
     if (!may_be_numbers) return;
     refuse(

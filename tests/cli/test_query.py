@@ -1194,7 +1194,7 @@ NO_WINDOWS = "for one row per group write GROUP BY; for running values call scan
         (None, "SELECT SUM() FROM 't.parquet'", None),
         (None, "SELECT SUM(*) FROM 't.parquet'", None),
         (None, "SELECT SUM(i, k) FROM 't.parquet'", None),
-        (None, "SELECT MAX(interval '1' month) FROM 't.parquet'", "'1'"),
+        (None, "SELECT SUM(interval '1' month) FROM 't.parquet'", None),
         (None, "SELECT COUNT(*) FROM 't.parquet' WHERE d > d + interval '1' month", None),
     ],
 )
@@ -1832,7 +1832,7 @@ def test_a_file_that_changes_while_it_is_read(upsweep, arrow, change):
 
 def test_bad_files(upsweep, arrow):
     upsweep.write("none.parquet", "")
-    upsweep.write("text.txt", "hello")
+    upsweep.write("text.txt", "{}")
     upsweep.write("bad.parquet", b"PAR1" + b"\0" * 50 + b"PAR1")
     upsweep.write("bad.csv", "a,b\n1,2\n3\n")
     for name in ("none.parquet", "text.txt", "bad.parquet", "bad.csv"):

@@ -720,7 +720,7 @@ def test_files_that_cannot_be_read(upsweep):
     upsweep.fails("not_found", "subset-sum", "none.parquet:x", "--target", "3")
     upsweep.fails("is_directory", "subset-sum", ".", "--target", "3")
     upsweep.write("in.txt", "1\n")
-    upsweep.fails("malformed", "subset-sum", "in.txt:x", "--target", "3")
+    upsweep.fails("unknown_column", "subset-sum", "in.txt:x", "--target", "3")
     done = upsweep.shell('"$U" subset-sum - --target 3 <&-')
     assert done.returncode == 3 and b"standard input" in done.stderr, done
 

@@ -413,7 +413,7 @@ def test_types_of_polars():
         series = polars.Series("s", values)
         kept = moved(series)
         assert kept.dtype == series.dtype and kept.name == "s" and kept.to_list() == [values[0], values[2]]
-        with pytest.raises(TypeError, match="^x: (Decimal|Time).* is not supported"):
+        with pytest.raises(TypeError, match="^x: (Decimal.* is not supported|add is not defined for Time)"):
             upsweep.cumulative_sum(series)
     arrays = polars.Series([[[1, 2], [3, 4]], [[5, 6], [7, None]]], dtype=polars.Array(polars.Int64, (2, 2)))
     with pytest.raises(ValueError, match="^x: element 1, 1 of row 1 is null"):

@@ -828,7 +828,7 @@ def test_types_are_named_as_their_library_names_them():
     if importlib.util.find_spec("duckdb"):
         import duckdb
 
-        cases.append((duckdb.sql("SELECT INTERVAL 1 DAY AS s"), "INTERVAL"))
+        cases.append((duckdb.sql("SELECT '101'::BIT AS s"), "BIT"))
     for table, name in cases:
         with pytest.raises(TypeError, match=rf"^column 's' has unsupported type {name}; convert it to numbers"):
             upsweep.query("SELECT MAX(s) FROM t", t=table)
@@ -891,7 +891,6 @@ def test_types_are_named_as_arrow_names_them(tmp_path):
         (pa.decimal256(50, 2), D(1), "decimal256(50,2)"),
         (pa.large_binary(), b"a", "large_binary"),
         (pa.list_view(pa.int8()), [1], "list_view"),
-        (pa.month_day_nano_interval(), None, "month_day_nano_interval"),
     ]:
         with pytest.raises(TypeError) as caught:
             upsweep.query("SELECT SUM(x) FROM t", t=pa.table({"x": pa.array([value], type)}))
