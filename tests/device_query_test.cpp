@@ -381,8 +381,8 @@ TEST_F(DeviceQuery, Times) {
       "COUNT(*) FROM t WHERE day + interval '36 hours' < us",
       "tod, COUNT(*), MAX(us) FROM t GROUP BY tod ORDER BY tod LIMIT 5",
       "MIN(iv), MAX(iv), COUNT(iv), MAX(CASE WHEN si > 0 THEN iv END) FROM t WHERE iv > '-20 days'",
-      "COUNT(*) FROM t WHERE iv = interval '1 month' OR iv IN ('2 months', '-3 days') OR iv BETWEEN '9 days' AND '11 "
-      "days'",
+      "COUNT(*) FROM t WHERE iv = interval '1 month' OR iv IN ('2 months', '-3 days')",
+      "COUNT(*) FROM t WHERE iv BETWEEN '9 days' AND '11 days'",
       "few, MIN(iv), MAX(iv) FROM t WHERE iv <> '1 month' GROUP BY few",
       "iv, COUNT(*), SUM(si) FROM t WHERE iv < interval '2 months' GROUP BY iv ORDER BY iv LIMIT 20",
       "few, us, SUM(span) FROM t WHERE us > '1990-01-01' GROUP BY few, us ORDER BY us LIMIT 5",

@@ -1753,10 +1753,19 @@ TEST_F(TableTest, CsvNumbersAreExact) {
   }
 }
 
+// Returns a table whose column x is read as float64, also where a cell is past its range.
+std::unique_ptr<Table> table_of_reals(const std::string& path) {
+  CsvOptions options;
+  options.set("types", "x=float64");
+  return open_table(path, options);
+}
+
 TEST_F(TableTest, CsvRealsAreTheNearestDoubles) {
-  const auto table = open_table(put("a.csv",
-                                    "x,y\n1e5,\n+1.5e-3,\n.5,\n5.,\n1.e2,\n-0.0,\n1e999,\n-1e999,\n1e-999,\n4.9e-324,\n"
-                                    "0.1234567890123456789,\nInfinity,\n-INF,\n\" 7 \",\n"));
+  const std::string text =
+      "x,y\n1e5,\n+1.5e-3,\n.5,\n5.,\n1.e2,\n-0.0,\n1e999,\n-1e999,\n1e-999,\n4.9e-324,\n"
+      "0.1234567890123456789,\nInfinity,\n-INF,\n\" 7 \",\n";
+  EXPECT_EQ(field_of_column(*open_table(put("a.csv", text)), "x").kind, ValueKind::text);
+  const auto table = table_of_reals(put("a.csv", text));
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   EXPECT_EQ(numbers<double>(*table, "x"),
             (Optionals<double>{1e5, 1.5e-3, 0.5, 5, 100, -0.0, kInfinite, -kInfinite, 0, 4.9e-324,
@@ -1775,7 +1784,7 @@ TEST_F(TableTest, CsvRealsPastFloat64AreZeroOrInfinity) {
                                "1e99999999999999999999", "1e-99999999999999999999"};
   std::string text = "x,y\n";
   for (const std::string& cell : cells) text += cell + ",\n";
-  const auto table = open_table(put("a.csv", text));
+  const auto table = table_of_reals(put("a.csv", text));
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   EXPECT_EQ(numbers<double>(*table, "x"), (Optionals<double>{0, 0, -0.0, 1e4, kInfinite, -kInfinite, kInfinite,
                                                              kInfinite, 0, 1, kInfinite, 0, kInfinite, 0}));

@@ -19,6 +19,7 @@
 #include "core/utf8.hpp"
 #include "cpu/parallel.hpp"
 #include "io/csv_quotes.hpp"
+#include "io/csv_sample.hpp"
 #include "io/format.hpp"
 #include "io/source.hpp"
 #include "io/tuning.hpp"

@@ -24,18 +24,22 @@
 namespace upsweep::io {
 namespace {
 
+[[noreturn]] void throw_unsupported(const std::string& path, Format format, std::string_view advice) {
+  throw Error(Code::malformed, fmt::format("{}: is {}, which is not supported; {}", path, describe(format), advice));
+}
+
 [[noreturn]] void refuse_format(const std::string& path, Format format) {
-  const auto refuse = [&](std::string_view advice) {
-    throw Error(Code::malformed, fmt::format("{}: is {}, which is not supported; {}", path, describe(format), advice));
-  };
   if (const std::string_view command = decompressor(format); !command.empty()) {
     throw Error(Code::malformed,
                 fmt::format("{}: is compressed by {}{}; decompress it first, such as by {}", path, describe(format),
                             is_decompressed(format) ? " several times" : "", command));
   }
-  if (format == Format::zip && ends_in(path, ".npz")) refuse("save each array separately with np.save");
-  if (format == Format::zip) refuse("unpack it first, or, if it is a spreadsheet, save it as CSV");
-  refuse("save it as CSV");
+  if (format == Format::zip && ends_in(path, ".npz"))
+    throw_unsupported(path, format, "save each array separately with np.save");
+  if (format == Format::zip) {
+    throw_unsupported(path, format, "unpack it first, or, if it is a spreadsheet, save it as CSV");
+  }
+  throw_unsupported(path, format, "save it as CSV");
 }
 
 // Refuses a file without known first bytes whose name belongs to a format that has such bytes.
@@ -46,6 +50,20 @@ void require_no_name_of_binary(const std::string& path) {
                 fmt::format("{}: does not begin as Parquet or Arrow IPC, although its name ends in {}; write the file "
                             "again, or rename it",
                             path, ending));
+  }
+}
+
+// Refuses a file that ends within the first bytes of a format.
+void require_no_cut_magic(const Opened& opened) {
+  std::array<char, kSniffBytes> head{};
+  const std::string& name = opened.path.name;
+  const std::int64_t got = read_fully_at(opened.file.get(), head.data(), kSniffBytes, 0, name);
+  const std::string_view whole(head.data(), static_cast<std::size_t>(got));
+  for (const std::string_view magic :
+       {kNpyMagic, std::string_view("PAR1"), std::string_view("ARROW1"), std::string_view("\xff\xff\xff\xff")}) {
+    if (!magic.starts_with(whole)) continue;
+    throw Error(Code::malformed,
+                fmt::format("{}: ends within its first {} bytes; write the file again", name, magic.size()));
   }
 }
 
@@ -82,6 +100,7 @@ std::unique_ptr<Table> open_regular(Opened opened, const CsvOptions& csv, const 
   }
   if (opened.format == Format::unknown) {
     require_no_name_of_binary(name);
+    require_no_cut_magic(opened);
     opened.format = Format::csv;
   }
   if (!is_read(opened.format)) refuse_format(name, opened.format);

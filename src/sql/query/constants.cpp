@@ -190,7 +190,7 @@ std::optional<Expression> constant_of(const std::string& sql, const Json& node) 
                     .location = location};
 }
 
-std::optional<Span> span_of(const std::string& sql, const Json& node) {
+std::optional<expression::Span> span_of(const std::string& sql, const Json& node) {
   const auto [tag, body] = tagged(node);
   if (tag != "TypeCast" || cast_type(body) != "interval") return std::nullopt;
   const Json& type = body.at("typeName");
