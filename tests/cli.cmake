@@ -14,7 +14,9 @@ set(UPSWEEP_MPIEXEC "")
 if(UPSWEEP_BUILD_MPI)
   set(UPSWEEP_MPIEXEC "UPSWEEP_MPIEXEC=${MPIEXEC_EXECUTABLE}")
 endif()
-foreach(name IN ITEMS scan reduce offsets segment select pack output files spool schema csv csv_dialects csv_tables help messages pages nulls query query_random rows times query_lists spill subset_sum ladder guest guest_cuda bench streams terminal threads device mpi)
+file(GLOB cli_tests RELATIVE ${CMAKE_CURRENT_LIST_DIR}/cli CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/cli/test_*.py)
+foreach(file IN LISTS cli_tests)
+  string(REGEX REPLACE "^test_(.*)\\.py$" "\\1" name ${file})
   upsweep_script_test(cli_${name} LABELS cli
     COMMAND ${CMAKE_COMMAND} -E env UPSWEEP_COMMAND=$<TARGET_FILE:upsweep_command> ${UPSWEEP_PRELOADED} ${UPSWEEP_MPIEXEC}
             CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER}
