@@ -18,6 +18,10 @@ namespace {
     throw Error(Code::unsupported_type,
                 fmt::format("{}: is a column of lists, {}; use upsweep segment, select or pack", name, type));
   }
+  if (type == upsweep::name(ValueKind::text) || type == upsweep::name(ValueKind::interval)) {
+    throw Error(Code::unsupported_type,
+                fmt::format("{}: is of type {}; upsweep query computes its minimum, maximum and count", name, type));
+  }
   throw Error(Code::unsupported_type,
               fmt::format("{}: has unsupported type {}; convert it to one of int8 … float64, a decimal of at most {} "
                           "digits, a date or a time",

@@ -491,7 +491,7 @@ def test_intervals_of_months(intervals, arrow):
     for name, words in {"out.parquet": "Arrow writes no intervals to Parquet", "out.npy": "has no intervals"}.items():
         error = intervals.fails("invalid_argument", "query", "SELECT i FROM 'i.arrow'", "-o", name)
         assert words in error["message"] and not (intervals.folder / name).exists()
-    assert "interval" in intervals.fails("unsupported_type", "reduce", "i.arrow:i", "--op", "max")["message"]
+    assert "upsweep query computes" in intervals.fails("unsupported_type", "reduce", "i.arrow:i", "--op", "max")["message"]
 
 
 @pytest.mark.parametrize(
