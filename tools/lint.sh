@@ -83,7 +83,7 @@ tidy() {
   local start=$SECONDS output
   # The flags are GCC's. Some mean nothing to clang. With -Wpedantic clang reports the __COUNTER__ of Arrow's macros.
   # std::stable_sort of libstdc++ calls functions that C++17 has deprecated.
-  # Its other warnings are errors here, as they are in CI, whatever the build was configured with.
+  # Clang's other warnings are errors, as in CI, whatever the build was configured with.
   # Findings in other people's headers are shown only together with findings in ours.
   if ! output=$("$clang_tidy" --quiet -p "$build/lint" --extra-arg=-Wno-unknown-warning-option \
     --extra-arg=-Wno-c2y-extensions --extra-arg=-Wno-deprecated-declarations --extra-arg=-Werror "$1" 2>&1); then

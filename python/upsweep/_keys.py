@@ -76,9 +76,10 @@ def _of_library(value: Any, name: str) -> Key | None:
     if library == "pyarrow":
         import pyarrow
 
-        has_take = value.type != pyarrow.string_view()
-        stored = value if has_take else value.cast(pyarrow.large_string())
-        return _of_arrow(value, name, lambda rows: stored.take(pyarrow.array(rows)).cast(value.type), stored)
+        if value.type == pyarrow.string_view():  # views have no take()
+            strings = value.cast(pyarrow.large_string())
+            return _of_arrow(value, name, lambda rows: strings.take(pyarrow.array(rows)).cast(value.type), strings)
+        return _of_arrow(value, name, lambda rows: value.take(pyarrow.array(rows)), value)
     if library == "polars":
         return _of_arrow(value, name, lambda rows: value.gather(rows), value.to_arrow())
     if library == "pandas":

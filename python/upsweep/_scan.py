@@ -459,7 +459,7 @@ def reduce(
         result = reduce(given_x.data, op=op, initial=initial, axis=axis, overflow=overflow, out=target)
         if out is not None:
             return out
-        return times.scalar(result) if axis is None else given_x.give(times.without_identity(result))
+        return times.scalar(result) if axis is None else given_x.give(result)
     require_numbers(given_x, "x")
     xp, of = given_x.xp, tuple(given_x.data.shape)
     along = None if axis is None else _axis(axis, len(of), "reduce")

@@ -13,8 +13,6 @@ from ._query import python_value
 
 _SELECTING = ("min", "max")  # operators whose result is one of the elements
 _NAT = np.iinfo(np.int64).min
-
-
 # Arrow's and Polars' times of day, which NumPy holds only as bytes: the digits after the second.
 _OF_DAY = {"time32[s]": 0, "time32[ms]": 3, "time64[us]": 6, "time64[ns]": 9, "Time": 9}
 
