@@ -29,15 +29,12 @@ constexpr int kDigits = 38;
 constexpr std::int64_t kMostLetters = std::numeric_limits<std::int32_t>::max();  // of a batch with 32-bit offsets
 
 std::shared_ptr<arrow::DataType> answer_type(const Field& column, IntegerType integers) {
-  const auto unit = time_unit(column.scale);
   switch (column.kind) {
     case ValueKind::integer:
       if (integers == IntegerType::decimal) return arrow::decimal128(kDigits, 0);
       return integers == IntegerType::uint64 ? arrow::uint64() : arrow::int64();
     case ValueKind::decimal:
       return arrow::decimal128(kDigits, column.scale);
-    case ValueKind::time:  // answers have elements of 64 bits
-      return column.scale <= 3 ? arrow::time32(unit) : arrow::time64(unit);
     default:
       return stored_type(column);
   }

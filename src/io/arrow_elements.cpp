@@ -61,7 +61,7 @@ std::shared_ptr<arrow::DataType> stored_type(const Field& field) {
     case ValueKind::timestamp:
       return arrow::timestamp(unit, field.zone);
     case ValueKind::time:
-      return is_narrow ? arrow::time32(unit) : arrow::time64(unit);
+      return field.scale <= 3 ? arrow::time32(unit) : arrow::time64(unit);
     case ValueKind::duration:
       return arrow::duration(unit);
     case ValueKind::interval:

@@ -91,7 +91,7 @@ class ArrowListReader final : public ListReader {
     info_.name = std::move(name);
     info_.count = arrow.rows();
     require_elements(*list->value_type());
-    if (element_.storage == Storage::int128) {
+    if (element_.kind == ValueKind::decimal && element_.storage == Storage::int128) {
       throw Error(Code::unsupported_type,
                   fmt::format("{}: contains lists of decimals of more than {} digits; convert them to float64",
                               info_.name, kInt64Digits));

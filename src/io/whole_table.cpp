@@ -58,12 +58,13 @@ BufferOrError copied_bytes(const void* from, std::int64_t bytes) {
   return buffer;
 }
 
-template <class From>
-BufferOrError as_128_bits(const void* from, std::int64_t n) {
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer, arrow::AllocateBuffer(n * 16));
+template <class From, class To>
+BufferOrError converted(const void* from, std::int64_t n) {
+  constexpr std::int64_t kBytes = sizeof(To);
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer, arrow::AllocateBuffer(n * kBytes));
   for (std::int64_t i = 0; i < n; ++i) {
-    const Int128 value = static_cast<const From*>(from)[i];
-    std::memcpy(buffer->mutable_data() + i * 16, &value, sizeof value);
+    const auto value = static_cast<To>(static_cast<const From*>(from)[i]);
+    std::memcpy(buffer->mutable_data() + i * kBytes, &value, sizeof value);
   }
   return buffer;
 }
@@ -71,8 +72,12 @@ BufferOrError as_128_bits(const void* from, std::int64_t n) {
 BufferOrError copied_values(const Field& field, const ColumnData& data, std::int64_t n) {
   if (field.storage == Storage::bit) return copied_bits(data.values, data.offset, n);
   const bool is_decimal = field.kind == ValueKind::decimal;
-  if (is_decimal && field.storage == Storage::int32) return as_128_bits<std::int32_t>(data.values, n);
-  if (is_decimal && field.storage == Storage::int64) return as_128_bits<std::int64_t>(data.values, n);
+  if (is_decimal && field.storage == Storage::int32) return converted<std::int32_t, Int128>(data.values, n);
+  if (is_decimal && field.storage == Storage::int64) return converted<std::int64_t, Int128>(data.values, n);
+  // Joined files have times of 64 bits, also where Arrow's type has 32.
+  if (field.kind == ValueKind::time && field.scale <= 3 && field.storage == Storage::int64) {
+    return converted<std::int64_t, std::int32_t>(data.values, n);
+  }
   if (field.kind == ValueKind::interval) {
     return intervals_of(n, [&](std::int64_t i) { return static_cast<const Int128*>(data.values)[i]; });
   }

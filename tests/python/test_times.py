@@ -350,3 +350,14 @@ def test_lists_of_times_with_nulls():
         assert upsweep.segmented_reduce(array, offsets, op="count").to_pylist() == [1, 1]
     series = polars.Series([datetime.date(2024, 1, 2), None, datetime.date(2023, 1, 1)])
     assert [str(each) for each in upsweep.segmented_reduce(series, offsets, op="max")] == ["2024-01-02", "2023-01-01"]
+
+
+def test_files_with_times_of_day_of_several_units_are_one_table(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    for name, kind in (("a", pyarrow.time32("s")), ("b", pyarrow.time32("ms"))):
+        table = pyarrow.table({"t": pyarrow.array([datetime.time(1, 2, 3), None], kind)})
+        with pyarrow.ipc.new_file(tmp_path / f"{name}.arrow", table.schema) as writer:
+            writer.write_table(table)
+    read = upsweep.read([str(tmp_path / "a.arrow"), str(tmp_path / "b.arrow")])
+    assert read["t"].type == pyarrow.time32("ms")
+    assert read["t"].to_pylist() == [datetime.time(1, 2, 3), None] * 2
