@@ -61,7 +61,6 @@ Reduced value_of(const void* element, Type type, const io::ColumnInfo& info) {
   });
   Field field = field_of(type, info);
   field.name = info.field;
-  field.storage = storage_of(type);
   set_row(reduced, std::move(field), cell);
   return reduced;
 }

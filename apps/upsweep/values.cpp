@@ -90,16 +90,7 @@ std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json:
 io::CellText cell_text(io::ResultFormat format) { return format == io::ResultFormat::json ? iso_text : text; }
 
 Field field_of(Type type, const io::ColumnInfo& meaning) {
-  if (is_scaled(type, meaning)) return {.kind = ValueKind::decimal, .scale = meaning.scale};
-  if (is_date(meaning)) return {.kind = ValueKind::date};
-  if (io::is_temporal(meaning.meaning)) {
-    const ValueKind kind = meaning.meaning == io::Meaning::timestamp ? ValueKind::timestamp
-                           : meaning.meaning == io::Meaning::time    ? ValueKind::time
-                                                                     : ValueKind::duration;
-    return {.kind = kind, .scale = meaning.scale, .zone = meaning.zone};
-  }
-  if (is_boolean(type, meaning)) return {.kind = ValueKind::boolean};
-  return {.kind = is_float(type) ? ValueKind::real : ValueKind::integer};
+  return io::field_of(type, meaning.meaning, meaning.scale, meaning.zone);
 }
 
 void add_remarks(Json& object) {

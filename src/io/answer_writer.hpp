@@ -34,10 +34,9 @@ class AnswerWriter {
   virtual void take_back() noexcept = 0;
 };
 
-/// `columns`: those of the answer; equal names get numbers. `text` is upsweep::iso_text for JSON,
-/// otherwise upsweep::text. Throws upsweep::Error: unwritable,
-/// is_directory, not_found, disk_full; invalid_argument for columns that .npy cannot store; not_built for Parquet and
-/// Arrow IPC without Arrow C++.
+/// `columns`: those of the answer; equal names get numbers. `text` is upsweep::iso_text for JSON, otherwise
+/// upsweep::text. Throws upsweep::Error: unwritable, is_directory, not_found, disk_full; invalid_argument for columns
+/// that .npy cannot store; not_built for Parquet and Arrow IPC without Arrow C++.
 std::unique_ptr<AnswerWriter> open_answer(const std::string& path, ResultFormat format, std::vector<Field> columns,
                                           CellText text);
 

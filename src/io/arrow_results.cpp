@@ -26,38 +26,14 @@ namespace {
 constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();  // limit of a batch's 32-bit offsets
 constexpr std::int64_t kLeastDecimal = -999'999'999'999'999'999;                  // of kInt64Digits
 constexpr std::int64_t kGreatestDecimal = -kLeastDecimal;
-constexpr int kMilliDigits = 3;  // digits after the second
-
-std::shared_ptr<arrow::DataType> arrow_type(const ResultColumn& column) {
-  switch (column.meaning) {
-    case Meaning::decimal:
-      return arrow::decimal128(kInt64Digits, column.scale);
-    case Meaning::date:
-      return arrow::date32();
-    case Meaning::boolean:
-      return arrow::boolean();
-    case Meaning::timestamp:
-      return arrow::timestamp(time_unit(column.scale), column.zone);
-    case Meaning::time:
-      if (column.scale <= kMilliDigits) return arrow::time32(time_unit(column.scale));
-      return arrow::time64(time_unit(column.scale));
-    case Meaning::duration:
-      return arrow::duration(time_unit(column.scale));
-    case Meaning::number:
-      break;
-  }
-  const std::shared_ptr<arrow::DataType> types[] = {arrow::int8(),    arrow::int16(),  arrow::int32(),  arrow::int64(),
-                                                    arrow::uint8(),   arrow::uint16(), arrow::uint32(), arrow::uint64(),
-                                                    arrow::float32(), arrow::float64()};
-  static_assert(std::size(types) == kTypeCount, "a new type needs Arrow's name for it here");
-  return types[static_cast<int>(column.type)];
-}
 
 // Converts the results of a column to Arrow's elements.
 class Elements {
  public:
   Elements(ResultColumn column, std::string file)
-      : column_(std::move(column)), file_(std::move(file)), type_(arrow_type(column_)) {}
+      : column_(std::move(column)),
+        file_(std::move(file)),
+        type_(stored_type(field_of(column_.type, column_.meaning, column_.scale, column_.zone))) {}
 
   [[nodiscard]] const std::shared_ptr<arrow::DataType>& type() const { return type_; }
   [[nodiscard]] const std::string& name() const { return column_.name; }

@@ -18,10 +18,6 @@ namespace {
     throw Error(Code::unsupported_type,
                 fmt::format("{}: is a column of lists, {}; use upsweep segment, select or pack", name, type));
   }
-  if (type == upsweep::name(ValueKind::text) || type == upsweep::name(ValueKind::interval)) {
-    throw Error(Code::unsupported_type,
-                fmt::format("{}: is of type {}; upsweep query computes its minimum, maximum and count", name, type));
-  }
   throw Error(Code::unsupported_type,
               fmt::format("{}: has unsupported type {}; convert it to one of int8 … float64, a decimal of at most {} "
                           "digits, a date or a time",
@@ -29,6 +25,22 @@ namespace {
 }
 
 }  // namespace
+
+Field field_of(Type type, Meaning meaning, int scale, std::string zone) {
+  constexpr ValueKind kKinds[] = {ValueKind::integer,   ValueKind::decimal, ValueKind::date,    ValueKind::boolean,
+                                  ValueKind::timestamp, ValueKind::time,    ValueKind::duration};
+  const bool is_number = meaning == Meaning::number || (meaning == Meaning::decimal && type != Type::int64) ||
+                         (meaning == Meaning::boolean && type != Type::uint8);
+  Field field{.storage = storage_of(type)};
+  if (is_number) {
+    field.kind = is_float(type) ? ValueKind::real : ValueKind::integer;
+    return field;
+  }
+  field.kind = kKinds[static_cast<int>(meaning)];
+  field.scale = scale;
+  field.zone = std::move(zone);
+  return field;
+}
 
 void set_elements(ColumnInfo& info, const Field& field, Booleans booleans) {
   info.field = field.name;
@@ -71,6 +83,11 @@ ColumnReader::ColumnReader(TableColumn column, Booleans booleans, Nulls nulls)
   storage_ = field.storage;
   info_.name = std::move(column.name);
   info_.count = table_->rows();
+  if (field.unsupported.empty() && (field.kind == ValueKind::text || field.kind == ValueKind::interval)) {
+    throw Error(Code::unsupported_type,
+                fmt::format("{}: is of type {}; upsweep query computes its minimum, maximum and count", info_.name,
+                            name(field.kind)));
+  }
   set_elements(info_, field, booleans);
 }
 

@@ -37,6 +37,10 @@ struct ColumnInfo {
   std::string field;        ///< its name in its table
 };
 
+/// Returns elements with a meaning as a table would declare them, without a name. Elements of a type that columns with
+/// this meaning do not have, such as the float64 mean of decimals, are numbers.
+[[nodiscard]] Field field_of(Type type, Meaning meaning, int scale, std::string zone);
+
 /// Sets the type and the meaning of the elements of a column. Throws upsweep::Error unsupported_type for text, decimals
 /// with more than 18 decimal places, types that tables do not read and, unless they are requested, booleans.
 void set_elements(ColumnInfo& info, const Field& field, Booleans booleans);

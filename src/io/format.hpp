@@ -30,14 +30,18 @@ constexpr bool is_read(Format format) { return format <= Format::csv; }
 constexpr bool is_decompressed(Format format) { return format > Format::csv && format <= Format::bzip2; }
 
 inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
-inline constexpr std::int64_t kSniffBytes = 6;  ///< the length of the longest magic number
+inline constexpr std::string_view kParquetMagic = "PAR1";
+inline constexpr std::string_view kIpcFileMagic = "ARROW1";
+inline constexpr std::string_view kIpcStreamMark = "\xff\xff\xff\xff";  ///< before each message since Arrow 0.15
+inline constexpr std::int64_t kSniffBytes = 6;                          ///< the length of the longest magic number
 
 /// Returns the format of a file that starts with `head`. Never returns csv, which has no magic number.
 constexpr Format sniff(std::string_view head) {
   if (head.starts_with(kNpyMagic)) return Format::npy;
-  if (head.starts_with("PAR1") || head.starts_with("PARE")) return Format::parquet;  // PARE: with its footer encrypted
-  if (head.starts_with("ARROW1")) return Format::ipc_file;
-  if (head.starts_with("\xff\xff\xff\xff")) return Format::ipc_stream;  // the mark before each message since Arrow 0.15
+  if (head.starts_with(kParquetMagic)) return Format::parquet;
+  if (head.starts_with("PARE")) return Format::parquet;  // with an encrypted footer
+  if (head.starts_with(kIpcFileMagic)) return Format::ipc_file;
+  if (head.starts_with(kIpcStreamMark)) return Format::ipc_stream;
   if (head.starts_with("PK\x03\x04")) return Format::zip;
   if (head.starts_with("\x1f\x8b")) return Format::gzip;
   if (head.starts_with("\x28\xb5\x2f\xfd")) return Format::zstd;

@@ -59,8 +59,7 @@ void require_no_cut_magic(const Opened& opened) {
   const std::string& name = opened.path.name;
   const std::int64_t got = read_fully_at(opened.file.get(), head.data(), kSniffBytes, 0, name);
   const std::string_view whole(head.data(), static_cast<std::size_t>(got));
-  for (const std::string_view magic :
-       {kNpyMagic, std::string_view("PAR1"), std::string_view("ARROW1"), std::string_view("\xff\xff\xff\xff")}) {
+  for (const std::string_view magic : {kNpyMagic, kParquetMagic, kIpcFileMagic, kIpcStreamMark}) {
     if (!magic.starts_with(whole)) continue;
     throw Error(Code::malformed,
                 fmt::format("{}: ends within its first {} bytes; write the file again", name, magic.size()));

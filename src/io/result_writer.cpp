@@ -165,16 +165,10 @@ class TextResults final : public ResultWriter {
 
  private:
   static std::vector<Field> fields_of(const std::vector<ResultColumn>& columns) {
-    constexpr ValueKind kKinds[] = {ValueKind::integer,   ValueKind::decimal, ValueKind::date,    ValueKind::boolean,
-                                    ValueKind::timestamp, ValueKind::time,    ValueKind::duration};
     std::vector<Field> fields;
     for (const ResultColumn& column : columns) {
-      const bool is_real = column.meaning == Meaning::number && is_float(column.type);
-      fields.push_back({.name = column.name,
-                        .kind = is_real ? ValueKind::real : kKinds[static_cast<int>(column.meaning)],
-                        .storage = storage_of(column.type),
-                        .scale = column.scale,
-                        .zone = column.zone});
+      fields.push_back(field_of(column.type, column.meaning, column.scale, column.zone));
+      fields.back().name = column.name;
     }
     return fields;
   }

@@ -458,13 +458,13 @@ Node Builder::compare_intervals(const std::string& symbol, const Node& a, const 
   const auto of = [&](Op op, const Node& x, const Node& y) {
     return make({.op = op, .type = kBoolean, .args = {x, y}, .location = location});
   };
-  const Node shorter = of(Op::less, column, from(0));
-  const Node longer = of(Op::less_equal, from(1), column);
-  if (symbol == "=") return of(Op::both, of(Op::less_equal, from(0), column), of(Op::less, column, from(1)));
-  if (symbol == "<>") return of(Op::either, shorter, longer);
+  const auto below = [&](Int128 longer) { return of(Op::less, column, from(longer)); };
+  const auto at_least = [&](Int128 longer) { return of(Op::less_equal, from(longer), column); };
+  if (symbol == "=") return of(Op::both, at_least(0), below(1));
+  if (symbol == "<>") return of(Op::either, below(0), at_least(1));
   const bool is_less = (symbol[0] == '<') != turned;
-  if (symbol.size() == 1) return is_less ? shorter : longer;
-  return is_less ? of(Op::less, column, from(1)) : of(Op::less_equal, from(0), column);
+  const bool or_equal = symbol.size() == 2;
+  return is_less ? below(or_equal ? 1 : 0) : at_least(or_equal ? 0 : 1);
 }
 
 Node Builder::logic(Op op, std::span<const Node> conditions, int location) {
