@@ -5,7 +5,10 @@ import random
 
 import conftest
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from pyarrow import feather
 
 CHUNK = 1 << 21
 
@@ -487,6 +490,32 @@ def test_queries(upsweep, dtype, n):
         assert on_gpu["rows"] == upsweep.json("query", sql, "--device", "cpu")["rows"], sql
         assert on_gpu["rung"] == "cuda.generated" and on_gpu["rows_by_cpu"] == 0, on_gpu
         assert min(on_gpu[f"{what}_s"] for what in ("kernel", "to_device", "to_host", "compile")) >= 0
+
+
+def test_queries_of_times(upsweep):
+    random = np.random.default_rng(9)
+    n = CHUNK + 7
+    seconds = random.integers(-(10**9), 10**9, n)
+    days = random.integers(-40, 40, n).tolist()
+    columns = {
+        "at": pa.array(seconds, pa.timestamp("s", "Europe/Berlin")),
+        "took": pa.array(seconds, pa.duration("ms")),
+        "opens": pa.array((seconds % 86_400).astype("int32"), pa.time32("s")),
+        "every": pa.array([(day % 3, day, day) for day in days], pa.month_day_nano_interval()),
+        "day": pa.array(days, pa.date32()),
+    }
+    nulls = pa.array(random.integers(0, 5, n) == 0)
+    table = pa.table({name: pc.if_else(nulls, None, column) for name, column in columns.items()})
+    feather.write_feather(table, upsweep.folder / "t.arrow", compression="uncompressed")
+    for sql in [
+        *[f"SELECT MIN({name}), MAX({name}), COUNT({name}) FROM 't.arrow'" for name in columns],
+        "SELECT SUM(took), COUNT(*) FROM 't.arrow' WHERE at >= timestamp '1990-01-01' AND opens < time '12:00'",
+        "SELECT COUNT(*), MIN(at) FROM 't.arrow' WHERE every > interval '1 month' OR took < interval '-1 day'",
+        "SELECT day, COUNT(*), MAX(every) FROM 't.arrow' GROUP BY day ORDER BY day LIMIT 20",
+    ]:
+        on_gpu = upsweep.json("query", sql, "--device", "cuda")
+        assert on_gpu["rows"] == upsweep.json("query", sql)["rows"], sql
+        assert on_gpu["rung"] == "cuda.generated" and on_gpu["rows_by_cpu"] == 0, on_gpu
 
 
 def test_queries_within_a_limit(upsweep):
