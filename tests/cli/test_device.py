@@ -298,7 +298,10 @@ def test_the_filtered_sum_ladder(upsweep, z):
     for row in rows.values():
         assert row["status"] == "verified" and row["median_s"] > 0 and row["fraction_of_read"] > 0, row
     for rung in ("cuda.shuffle", "cuda.cub", "cuda.fused"):
-        assert min(rows[rung]["warm_s"], rows[rung]["graph_s"], rows[rung]["warm_graph_s"]) > 0
+        # Runs of more than 0.1 ms, which are likely on a busy GPU, are not captured into a graph.
+        is_long = rows[rung]["median_s"] > 1e-4
+        for time in ("warm_s", "graph_s", "warm_graph_s"):
+            assert rows[rung][time] is None if is_long else rows[rung][time] > 0, rows[rung]
     assert rows["cuda.zero_copy"]["host_resident"] and not rows["cuda.fused"]["host_resident"]
     variants = rows["cuda.occupancy"]["variants"]
     assert sorted(int(way["name"].split()[0]) for way in variants) == [128, 128, 256, 256, 384, 384]
