@@ -497,7 +497,11 @@ Cell cell_of(std::string_view text) {
 
 std::string_view CellReader::plain(std::string_view text) {
   const std::string_view trimmed = without_blanks(text);
-  if (number_.read(trimmed, values_) && !number_.marks().doubtful) return number_.text();
+  return reads_number(trimmed) ? number_.text() : with_point(trimmed);
+}
+
+// Returns the text with a point before decimals; an empty text if it has points already.
+std::string_view CellReader::with_point(std::string_view trimmed) {
   if (values_.decimal == '.') return trimmed;
   if (trimmed.find('.') != std::string_view::npos) return {};
   swapped_ = trimmed;
@@ -521,15 +525,24 @@ Cell CellReader::operator()(std::string_view text) {
   const bool may_be_date = trimmed.size() > 7 && is_digit(trimmed[0]) &&
                            (!is_digit(trimmed[1]) || !is_digit(trimmed[2]) || !is_digit(trimmed[4]));
   if (may_be_date && parse_moment(trimmed, cell.moment)) {
+    // Where an option says how dates are written, another order of day and month is none.
+    if (!values_.date_format.empty() && cell.moment.has_date && cell.moment.orders != year_month_day)
+      cell.moment.orders = 0;
     cell.kind = kind_of(cell.moment);
     return cell;
   }
   cell = {};
   const bool is_point = values_.decimal == '.';
-  cell = cell_of(is_point || trimmed.find(values_.decimal) == std::string_view::npos ? text : plain(text));
+  const bool has_decimals = !is_point && trimmed.find(values_.decimal) != std::string_view::npos;
+  const bool is_read = has_decimals && reads_number(trimmed);
+  cell = cell_of(is_read ? number_.text() : has_decimals ? with_point(trimmed) : text);
+  if (is_read) {
+    cell.marks = number_.marks();
+    if (cell.marks.percent) cell.kind = CellKind::percent;
+  }
   const bool has_point = !is_point && trimmed.find('.') != std::string_view::npos;
-  const bool is_number =
-      cell.kind == CellKind::integer || cell.kind == CellKind::decimal || cell.kind == CellKind::real;
+  const bool is_number = cell.kind == CellKind::integer || cell.kind == CellKind::decimal ||
+                         cell.kind == CellKind::percent || cell.kind == CellKind::real;
   if (values_.nulls && cell.kind == CellKind::missing) return {CellKind::text};
   if (cell.kind == CellKind::date) {
     parse_moment(trimmed, cell.moment);

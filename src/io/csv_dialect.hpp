@@ -18,6 +18,7 @@ namespace upsweep::io {
 struct CsvValues {
   char decimal = '.';
   std::string thousands = {};                          ///< the character between groups of three digits; empty: none
+  bool point_is_doubtful = false;                      ///< the point of 1.234 may be between thousands
   std::optional<std::vector<std::string>> nulls = {};  ///< words for NULL in every column; nothing: the usual ones
   std::string date_format = {};                        ///< empty: the forms that csv_times.hpp recognizes
 

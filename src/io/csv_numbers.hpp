@@ -50,6 +50,8 @@ class NumberEvidence {
   void add(const NumberEvidence& other);
   /// Sets `decimal` and `thousands` if they are certain.
   void decide(CsvValues& values) const;
+  /// Whether no cell decides between points and commas.
+  [[nodiscard]] bool is_empty() const { return !comma_ && !point_ && groups_ == 0; }
 
  private:
   void add_digits(std::string_view digits, bool& is_number);

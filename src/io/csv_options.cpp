@@ -95,6 +95,7 @@ constexpr std::pair<std::string_view, Set> kSetters[] = {
     {"decimal",
      [](CsvOptions& o, std::string_view v) {
        if (v != "." && v != ",") refuse("decimal", v, "expected . or ,");
+       if (o.thousands == v) refuse("decimal", v, "it is also the character between thousands");
        o.decimal = v;
      }},
     {"thousands",
@@ -103,6 +104,7 @@ constexpr std::pair<std::string_view, Set> kSetters[] = {
        if ((v.size() > 3 && v != "none") || is_letter) {
          refuse("thousands", v, "expected one character, such as . or ', or none");
        }
+       if (!v.empty() && v == o.decimal) refuse("thousands", v, "it is also the character before decimals");
        o.thousands = v == "none" ? "" : std::string(v);
      }},
     {"null", [](CsvOptions& o, std::string_view v) { o.nulls = split_list(v); }},

@@ -1057,6 +1057,9 @@ class Sniffer {
       if (are_numbers) evidence.add(of_column);
     }
     evidence.decide(values);
+    // Semicolons are written where the comma is before decimals.
+    values.point_is_doubtful = evidence.is_empty() && dialect.rows.marks.delimiter.starts_with(";") &&
+                               options_.decimal.empty() && !options_.thousands;
     if (!options_.decimal.empty()) {
       if (values.thousands == options_.decimal) values.thousands.clear();
       values.decimal = options_.decimal.front();

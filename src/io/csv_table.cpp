@@ -239,9 +239,9 @@ class CsvTable final : public ArrowTable {
       if (!required.empty()) continue;
       column = column->WithType(numbers ? type_of_numbers(shapes[i], wanted[i])
                                         : shapes[i].type(arrow::Decimal128Type::kMaxPrecision));
-      if (!doubt.empty()) {
+      if (const std::string_view why = doubt.empty() ? shapes[i].conflict() : doubt; !why.empty()) {
         remarks_.push_back(
-            fmt::format("{}: column '{}' is read as text: its {}", path_, printable(column->name()), doubt));
+            fmt::format("{}: column '{}' is read as text: its {}", path_, printable(column->name()), why));
       }
     }
     declare(columns_);
@@ -287,6 +287,7 @@ class CsvTable final : public ArrowTable {
     Code code = Code::unsupported_type;
     std::string_view advice = "upsweep computes with numbers, and dates written 2001-12-31";
     ColumnShape shape;
+    shape.set_values(format_.file->dialect.values);
     CellReader reader(format_.file->dialect.values);
     const auto fault_of = [&](std::string_view text) -> std::string {
       const Cell cell = reader(text);

@@ -84,6 +84,7 @@ bool add_plain(std::string_view text, char point, ColumnShape& shape) {
 
 void add_cells(const CsvColumn& cells, const CsvValues& values, ColumnShape& shape) {
   ColumnShape found;
+  found.set_values(values);
   CellReader reader(values);
   const bool is_plain = !values.nulls && values.date_format.empty();
   for (std::int64_t row = 0; row < cells.rows(); ++row) {
@@ -160,28 +161,47 @@ void ColumnShape::add_currency(std::uint8_t currency) {
   currency_ = currency_ == 0 ? currency : kSeveral;
 }
 
-bool ColumnShape::has_conflict() const {
-  const bool no_order = orders_ == 0;
-  const bool is_mixed = has(CellKind::timestamp) && zoned_ && (unzoned_ || has(CellKind::date));
-  const bool others = has(CellKind::integer) || has(CellKind::decimal) || has(CellKind::real);
-  // As float64, such an integer would have another value.
-  const bool is_changed =
-      has(CellKind::real) && has(CellKind::integer) && whole_ > std::numeric_limits<double>::digits10;
-  return no_order || is_mixed || is_changed || currency_ == kSeveral || (has(CellKind::percent) && others) ||
-         (far_ && digits_ > 6);
+std::string_view ColumnShape::conflict() const {
+  constexpr std::size_t kMost = arrow::Decimal128Type::kMaxPrecision;
+  const std::string_view all = content();
+  const bool are_reals = has(CellKind::real);
+  const bool are_integers = has(CellKind::integer);
+  if (all == "dates" || all == "timestamps") {
+    if (orders_ == 0) {
+      return has_date_format_ ? "dates do not all have the form of --date-format"
+                              : "dates are neither all day/month nor all month/day";
+    }
+    if (has(CellKind::timestamp) && zoned_ && (unzoned_ || has(CellKind::date)))
+      return "timestamps are with and without an offset from UTC";
+  }
+  if (far_ && digits_ > 6) return "timestamps with nanoseconds are outside the years 1678 to 2261";
+  if (all != "numbers") return {};
+  if (currency_ == kSeveral) return "numbers have several currencies";
+  if (has(CellKind::percent) && (are_integers || are_reals || has(CellKind::decimal)))
+    return "numbers are with and without a percent sign";
+  // As float64, such an integer would have another value. So would a decimal, but texts with exponents were floats.
+  const bool are_past_decimals = (has(CellKind::decimal) || has(CellKind::percent)) && whole_ + decimals_ > kMost;
+  const bool is_integer_changed =
+      (are_reals || are_past_decimals) && are_integers && whole_ > std::numeric_limits<double>::digits10;
+  if (is_integer_changed || (!are_reals && are_past_decimals && long_))
+    return "numbers have more digits than a decimal of 38 digits or a float64 holds";
+  return {};
 }
 
 std::string_view ColumnShape::doubt() const {
-  if (currency_ == kSeveral && content() == "numbers") {
-    return "numbers have several currencies; read it as text, or convert them";
-  }
-  if (!has_doubt() || has_conflict() || content().empty()) return {};
-  return doubtful_ ? "numbers such as 1,234 may have thousands or decimals; --thousands or --decimal decides"
-                   : "dates may be day/month or month/day; --date-format %d/%m/%Y or %m/%d/%Y decides";
+  if (!has_doubt() || !conflict().empty() || content().empty()) return {};
+  if (doubtful_) return "numbers such as 1,234 may have thousands or decimals; --thousands or --decimal decides";
+  return has_doubtful_point()
+             ? "numbers such as 1.234 may have thousands or decimals; --thousands . or --decimal . decides"
+             : "dates may be day/month or month/day; --date-format %d/%m/%Y or %m/%d/%Y decides";
 }
 
 void ColumnShape::add(const ColumnShape& other) {
   kinds_ |= other.kinds_;
+  long_ = long_ || other.long_;
+  not_groups_ = not_groups_ || other.not_groups_;
+  point_is_doubtful_ = point_is_doubtful_ || other.point_is_doubtful_;
+  has_date_format_ = has_date_format_ || other.has_date_format_;
   whole_ = std::max(whole_, other.whole_);
   decimals_ = std::max(decimals_, other.decimals_);
   negative_ = negative_ || other.negative_;
@@ -211,7 +231,7 @@ std::string_view ColumnShape::content() const {
 bool ColumnShape::is_text() const {
   constexpr unsigned kNulls =
       1U << static_cast<unsigned>(CellKind::empty) | 1U << static_cast<unsigned>(CellKind::missing);
-  return (content().empty() && (kinds_ & ~kNulls) != 0) || has_conflict() || has_doubt();
+  return (content().empty() && (kinds_ & ~kNulls) != 0) || !conflict().empty() || has_doubt();
 }
 
 std::shared_ptr<arrow::DataType> ColumnShape::type(int most_digits) const {

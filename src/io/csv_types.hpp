@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,11 @@ class ColumnShape {
     if (negative && !negative_) negative_ = true;
     add_number(CellKind::integer, digits, 0);
   }
-  void add_decimal(std::size_t whole, std::size_t decimals) { add_number(CellKind::decimal, whole, decimals); }
+  void add_decimal(std::size_t whole, std::size_t decimals) {
+    if (!not_groups_ && (decimals != 3 || whole == 0)) not_groups_ = true;
+    if (!long_ && whole + decimals > kMostFloatDigits) long_ = true;
+    add_number(CellKind::decimal, whole, decimals);
+  }
   /// Adds a date, a time or a timestamp.
   void add_moment(CellKind kind, const Moment& moment) {
     add_kind(kind);
@@ -39,6 +44,11 @@ class ColumnShape {
     (moment.offset ? zoned_ : unzoned_) = true;
     digits_ = std::max(digits_, moment.digits);
   }
+  /// Sets what the file and its options say about the meaning of the cells.
+  void set_values(const CsvValues& values) {
+    point_is_doubtful_ = values.point_is_doubtful;
+    has_date_format_ = !values.date_format.empty();
+  }
   /// Adds the cells of another shape.
   void add(const ColumnShape& other);
 
@@ -47,8 +57,10 @@ class ColumnShape {
   /// Returns why the column is text although its cells are numbers or dates, and the option that decides; otherwise an
   /// empty text.
   [[nodiscard]] std::string_view doubt() const;
-  /// Whether further cells cannot change that the column is text, without a doubt.
-  [[nodiscard]] bool is_certain_text() const { return is_text() && doubt().empty(); }
+  /// Returns why the column is text although its cells are numbers or dates, if no option could decide otherwise.
+  [[nodiscard]] std::string_view conflict() const;
+  /// Whether further cells cannot change that the column is text, without a remark.
+  [[nodiscard]] bool is_certain_text() const { return is_text() && doubt().empty() && conflict().empty(); }
   /// Returns how the cells are converted.
   [[nodiscard]] CellForm form(const CsvValues& values) const {
     return {&values, !marked_, std::has_single_bit(orders_) ? static_cast<DateOrder>(orders_) : year_month_day, {}};
@@ -87,10 +99,16 @@ class ColumnShape {
   void add_marks(const Cell& cell);
   void add_currency(std::uint8_t currency);
   [[nodiscard]] bool has(CellKind kind) const { return (kinds_ >> static_cast<unsigned>(kind) & 1U) != 0; }
-  [[nodiscard]] bool has_conflict() const;
-  [[nodiscard]] bool has_doubt() const { return doubtful_ || (orders_ != any_order && !std::has_single_bit(orders_)); }
+  /// Whether the points of all decimals may be between thousands.
+  [[nodiscard]] bool has_doubtful_point() const {
+    return point_is_doubtful_ && has(CellKind::decimal) && !not_groups_ && whole_ <= 3;
+  }
+  [[nodiscard]] bool has_doubt() const {
+    return doubtful_ || has_doubtful_point() || (orders_ != any_order && !std::has_single_bit(orders_));
+  }
 
   static constexpr std::uint8_t kSeveral = 255;
+  static constexpr std::size_t kMostFloatDigits = std::numeric_limits<double>::max_digits10;
 
   std::uint32_t kinds_ = 0;   // a bit each
   std::size_t whole_ = 0;     // the maximum number of digits before a point
@@ -98,6 +116,10 @@ class ColumnShape {
   bool negative_ = false;     // some integer is; the next two are also about integers:
   bool past_int64_ = false;
   bool past_uint64_ = false;
+  bool long_ = false;               // some decimal has more digits than any float64 needs
+  bool not_groups_ = false;         // some decimal is not like 1.234
+  bool point_is_doubtful_ = false;  // as in CsvValues
+  bool has_date_format_ = false;
   bool marked_ = false;              // some number is not written as in C++
   bool doubtful_ = false;            // some number may have thousands or decimals
   std::uint8_t currency_ = 0;        // kSeveral: there are several

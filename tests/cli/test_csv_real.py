@@ -85,6 +85,44 @@ def test_doubtful_numbers_name_the_option(upsweep):
     assert "--thousands or --decimal decides" in upsweep.fails("unsupported_type", "reduce", "t.csv:v")["message"]
 
 
+@pytest.mark.parametrize(
+    "content, cells, why, options",
+    [
+        ("id,n\n1,12345678901234567\n2,0.1234567890123456789012\n", ["12345678901234567", "0.1234567890123456789012"],
+         "its numbers have more digits than a decimal of 38 digits or a float64 holds", []),
+        ("id,n\n1,99999999999999999999999999999999999999\n2,0.12345\n", ["9" * 38, "0.12345"], "more digits", []),
+        ("n;x\n1.234 €;1\n12 €;2\n", ["1.234 €", "12 €"], "--thousands . or --decimal . decides", []),
+        ("a;n\nA;1.500\nB;12.750\nC;800\n", ["1.500", "12.750", "800"], "--thousands . or --decimal . decides", []),
+        ("a;n\nA;1.500\nB;12.750\nC;800\n", ["1500", "12750", "800"], "", ["--thousands", "."]),
+        ("a;n\nA;1.500\nB;0.750\nC;800\n", ["1.500", "0.750", "800.000"], "", []),  # 0.750 has no thousands
+        ("a;n\nA;1.500\nB;5000\n", ["1.500", "5000.000"], "", []),  # thousands have no mark
+        ("n,x\n31/12/2024,x\n", ["31/12/2024"], "its dates do not all have the form of --date-format",
+         ["--date-format", "%m/%d/%Y"]),
+        ("n,x\n31/12/2024,x\n2024-12-30,y\n", ["2024-12-31", "2024-12-30"], "", ["--date-format", "%d/%m/%Y"]),
+        ("n,x\n31/12/2024,x\n01/13/2024,y\n", ["31/12/2024", "01/13/2024"], "neither all day/month nor", []),
+        ("a,n\n1,12%\n2,12\n", ["12%", "12"], "its numbers are with and without a percent sign", []),
+        ("a;n\n1;5,5%\n2;6%\n", ["0.055", "0.060"], "", []),
+        ("a;n\n1;12,5 %\n2;100 %\n", ["0.125", "1.000"], "", []),
+        ("a;n\n1;5,50 €\n2;$6,50\n", ["5,50 €", "$6,50"], "its numbers have several currencies", []),
+        ("n\n2024-01-01 10:00Z\n2024-01-01 11:00\n", ["2024-01-01 10:00Z", "2024-01-01 11:00"], "an offset from UTC", []),
+    ],
+)  # fmt: skip
+def test_columns_that_are_text_for_a_reason(upsweep, content, cells, why, options):
+    upsweep.write("t.csv", content)
+    answer = upsweep.json("query", "SELECT n FROM 't.csv'", *options)
+    shown = [row[0] if isinstance(row[0], str) else str(row[0]) for row in answer["rows"]]
+    assert shown == cells
+    reasons = [remark for remark in answer.get("remarks", []) if "is read as text" in remark]
+    assert len(reasons) == (1 if why else 0) and all(why in reason for reason in reasons)
+
+
+def test_decimals_and_thousands_have_different_marks(upsweep):
+    upsweep.write("t.csv", "n;x\n1,5;2\n")
+    for options in (["--decimal", ",", "--thousands", ","], ["--thousands", ".", "--decimal", "."]):
+        said = upsweep.fails("invalid_argument", "query", "SELECT n FROM 't.csv'", *options, index=None)
+        assert "it is also the character" in said["message"]
+
+
 @pytest.mark.parametrize("cell", ["a;b;c", "a|b", "x\ty", "1~2"])
 def test_written_cells_come_back(upsweep, arrow, cell):
     upsweep.table("t.parquet", {"b0": [cell, cell + "."]})
