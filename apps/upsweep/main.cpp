@@ -578,7 +578,9 @@ extern "C" void file_shrank(int /*signal*/) {
 int main(int argc, char** argv) {
   upsweep::command::hold_standard_streams();
   std::signal(SIGBUS, upsweep::command::file_shrank);
-  std::signal(SIGPIPE, SIG_IGN);  // write() then reports a closed pipe, and no half-written file is left
+  // write() then reports a closed pipe, or a file that is too large, and no half-written file is left.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = upsweep::command::run_reporting(argc, argv);
     if (status == upsweep::exit_code(upsweep::Code::interrupted)) upsweep::command::end_by_interrupt();

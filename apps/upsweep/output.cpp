@@ -147,7 +147,7 @@ void print(std::string_view text) {
     } else if (errno == EPIPE) {
       throw io::ClosedPipe();
     } else if (errno != EINTR) {
-      const Code code = errno == ENOSPC || errno == EDQUOT ? Code::disk_full : Code::unwritable;
+      const Code code = errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? Code::disk_full : Code::unwritable;
       throw Error(code, fmt::format("standard output: {}", std::strerror(errno)));
     }
   }

@@ -49,7 +49,7 @@ void set_row(Reduced& reduced, Field field, const Cell& cell) {
 }
 
 Reduced value_of(const void* element, Type type, const io::ColumnInfo& info) {
-  Reduced reduced{to_json(element, type, info), to_text(element, type, info), type_word(type, info)};
+  Reduced reduced{{}, {}, type_word(type, info)};
   Cell cell;
   visit_type(type, [&]<class T>(std::type_identity<T>) {
     const T value = *static_cast<const T*>(element);
@@ -60,6 +60,10 @@ Reduced value_of(const void* element, Type type, const io::ColumnInfo& info) {
     }
   });
   Field field = field_of(type, info);
+  // Seconds of any size are values here: the maximum of no elements is an error.
+  const bool are_seconds = io::is_temporal(info.meaning);
+  reduced.json = are_seconds ? Json(iso_text(field, cell)) : to_json(element, type, info);
+  reduced.text = are_seconds ? text(field, cell) : to_text(element, type, info);
   field.name = info.field;
   set_row(reduced, std::move(field), cell);
   return reduced;

@@ -132,7 +132,10 @@ struct ScanPlan {
   dynamic::Carry carry;  ///< before the first file
   Policy policy;
   std::int64_t device_bytes;
+  bool skips_nulls;
 
+  /// Whether an output may precede all elements.
+  [[nodiscard]] bool may_lack_values() const { return !carry.any() && (how.exclusive || skips_nulls); }
   [[nodiscard]] bool gives_floats() const { return given != type; }
 };
 
@@ -143,7 +146,14 @@ ScanPlan plan_of(const Common& common, const ScanOptions& options, const io::Col
   const Type type = type_by(how.op, computed, options.dtype, info);
   const dynamic::Carry carry = options.init ? parse_carry(*options.init, type, info, "--init") : dynamic::Carry(type);
   const Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, how.op, type));
-  return {info, type, given_type(type, options.dtype), how, carry, policy, parse_device_memory(options.device_memory)};
+  return {.info = info,
+          .type = type,
+          .given = given_type(type, options.dtype),
+          .how = how,
+          .carry = carry,
+          .policy = policy,
+          .device_bytes = parse_device_memory(options.device_memory),
+          .skips_nulls = options.nulls == "skip"};
 }
 
 /// Throws overflow about the output of a row of the whole column.
@@ -297,7 +307,11 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const ScanPl
   return {work, rows.ends()};
 }
 
-io::ResultColumn output_column(const ScanPlan& plan) { return column_of(plan.info, plan.given, plan.how.op); }
+io::ResultColumn output_column(const ScanPlan& plan) {
+  io::ResultColumn column = column_of(plan.info, plan.given, plan.how.op);
+  if (!plan.may_lack_values()) column.no_value.reset();
+  return column;
+}
 
 std::unique_ptr<io::ResultWriter> open_output(const std::string& path, io::ResultFormat format, const ScanPlan& plan,
                                               std::int64_t count) {

@@ -6,10 +6,14 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "core/visit.hpp"
 #include "io/number_lines.hpp"
 #include "output.hpp"
 #include "upsweep/detail/operator_hint.hpp"
@@ -213,12 +217,18 @@ Type given_type(Type type, const std::string& dtype) {
 io::ResultColumn column_of(const io::ColumnInfo& meaning, Type given, Operator op) {
   const bool scaled = is_scaled(given, meaning);
   const bool keeps = scaled || meaning.meaning != io::Meaning::decimal;
+  std::optional<std::int64_t> no_value;
+  if (selects(op) && (scaled || is_calendar(meaning))) {
+    visit_type(given, [&]<class T>(std::type_identity<T>) {
+      if constexpr (std::is_integral_v<T>) no_value = static_cast<std::int64_t>(identity<T>(op));
+    });
+  }
   return {.name = meaning.field,
           .type = given,
           .meaning = keeps ? meaning.meaning : io::Meaning::number,
           .scale = scaled || io::is_temporal(meaning.meaning) ? meaning.scale : 0,
           .zone = meaning.zone,
-          .misfit_is_null = selects(op)};
+          .no_value = no_value};
 }
 
 std::string type_names(std::span<const Type> types) {

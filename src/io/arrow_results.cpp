@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
+#include "core/visit.hpp"
 #include "io/arrow_elements.hpp"
 #include "io/arrow_file.hpp"
 #include "io/result_writer.hpp"
@@ -42,7 +44,9 @@ class Elements {
   [[nodiscard]] arrow::Result<std::shared_ptr<arrow::Array>> make(const ResultArray& array, std::int64_t first,
                                                                   std::int64_t n, std::int64_t row) const {
     const auto* const from = static_cast<const std::byte*>(array.elements) + first * size_of(column_.type);
-    const auto is_valid = [&](std::int64_t i) { return !array.valid.is_given() || array.valid[first + i]; };
+    const auto is_valid = [&](std::int64_t i) {
+      return (!array.valid.is_given() || array.valid[first + i]) && !has_no_value(from, i);
+    };
     if (column_.meaning == Meaning::decimal) {
       return convert<std::int64_t, arrow::Decimal128>(from, n, row, kLeastDecimal, kGreatestDecimal, is_valid);
     }
@@ -50,22 +54,25 @@ class Elements {
       using Limits = std::numeric_limits<std::int32_t>;
       return convert<std::int64_t, std::int32_t>(from, n, row, Limits::min(), Limits::max(), is_valid);
     }
-    if (is_temporal(column_.meaning) && column_.type == Type::int64 && column_.misfit_is_null) {
-      using Limits = std::numeric_limits<std::int64_t>;
-      return convert<std::int64_t, std::int64_t>(from, n, row, Limits::min() + 1, Limits::max() - 1, is_valid);
-    }
     std::shared_ptr<arrow::Buffer> values = view(from, n * size_of(column_.type));
     if (column_.meaning == Meaning::boolean) {
       std::int64_t zeros = 0;
       ARROW_ASSIGN_OR_RAISE(values, bitmap_of(n, zeros, [&](std::int64_t i) { return from[i] != std::byte{0}; }));
     }
-    if (!array.valid.is_given()) return made(n, std::move(values), nullptr, 0);
+    if (!array.valid.is_given() && !column_.no_value) return made(n, std::move(values), nullptr, 0);
     std::int64_t nulls = 0;
     ARROW_ASSIGN_OR_RAISE(auto valid, bitmap_of(n, nulls, is_valid));
     return made(n, std::move(values), std::move(valid), nulls);
   }
 
  private:
+  [[nodiscard]] bool has_no_value(const std::byte* from, std::int64_t i) const {
+    if (!column_.no_value) return false;
+    return visit_type(column_.type, [&]<class T>(std::type_identity<T>) {
+      return std::cmp_equal(static_cast<std::int64_t>(reinterpret_cast<const T*>(from)[i]), *column_.no_value);
+    });
+  }
+
   [[nodiscard]] std::shared_ptr<arrow::Array> made(std::int64_t n, std::shared_ptr<arrow::Buffer> values,
                                                    std::shared_ptr<arrow::Buffer> valid, std::int64_t nulls) const {
     return arrow::MakeArray(
@@ -77,17 +84,16 @@ class Elements {
                                                                      std::int64_t row, From least, From greatest,
                                                                      IsValid is_valid) const {
     const auto* const elements = reinterpret_cast<const From*>(from);
-    const auto fits = [&](std::int64_t i) { return elements[i] >= least && elements[i] <= greatest; };
-    const auto is_given = [&](std::int64_t i) { return is_valid(i) && fits(i); };
     constexpr auto kSize = static_cast<std::int64_t>(sizeof(To));
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(n * kSize));
     for (std::int64_t i = 0; i < n; ++i) {
-      if (is_valid(i) && !fits(i) && !column_.misfit_is_null) throw_misfit(column_, file_, row + i);
-      const To value(static_cast<To>(is_given(i) ? elements[i] : From{0}));
+      const bool is_given = is_valid(i);
+      if (is_given && (elements[i] < least || elements[i] > greatest)) throw_misfit(column_, file_, row + i);
+      const To value(static_cast<To>(is_given ? elements[i] : From{0}));
       std::memcpy(values->mutable_data() + i * kSize, &value, sizeof value);
     }
     std::int64_t nulls = 0;
-    ARROW_ASSIGN_OR_RAISE(auto valid, bitmap_of(n, nulls, is_given));
+    ARROW_ASSIGN_OR_RAISE(auto valid, bitmap_of(n, nulls, is_valid));
     return made(n, std::move(values), std::move(valid), nulls);
   }
 

@@ -35,6 +35,9 @@ constexpr int kAttempts = 100;         // if names are taken by files that kille
     case ENOSPC:
     case EDQUOT:
       throw Error(Code::disk_full, fmt::format("{}: {}; free disk space or write elsewhere", name, reason(error)));
+    case EFBIG:
+      throw Error(Code::disk_full,
+                  fmt::format("{}: {}; raise the limit for the size of files (ulimit -f)", name, reason(error)));
     case ENOENT:
     case ENOTDIR:
       throw Error(Code::not_found, fmt::format("{}: no such folder to write it in; create the folder first", name));
@@ -43,6 +46,17 @@ constexpr int kAttempts = 100;         // if names are taken by files that kille
     default:
       throw Error(Code::unwritable, fmt::format("{}: cannot be written: {}", name, reason(error)));
   }
+}
+
+// Returns the file that a symbolic link means, which need not exist; any other path unchanged.
+std::string without_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as in Linux
+  std::filesystem::path at(path);
+  std::error_code failure;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(at, failure); ++i) {
+    at = at.parent_path() / std::filesystem::read_symlink(at, failure);
+  }
+  return at.string();
 }
 
 void write_fully(int fd, const void* from, std::int64_t bytes, std::string_view name) {
@@ -254,7 +268,7 @@ struct OutputFile::State {
 
   // `replaced`: the existing file of that name. Writing to a symbolic link writes to its target.
   void open_beside(const std::string& path, const struct stat* replaced, Writing writing) {
-    target = replaced != nullptr ? std::filesystem::canonical(path).string() : path;
+    target = replaced != nullptr ? std::filesystem::canonical(path).string() : without_links(path);
     // Renaming requires permission only for the folder. A file that may not be written must not be replaced either.
     if (replaced != nullptr && ::access(target.c_str(), W_OK) != 0) throw_write_error(name, errno);
     const std::filesystem::path whole(target);

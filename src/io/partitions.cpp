@@ -2,6 +2,8 @@
 // io/partitions.cpp: finds the names and values in the folders of paths, and the types of their columns.
 #include "io/partitions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -9,7 +11,9 @@
 #include <system_error>
 
 #include "core/ascii.hpp"
+#include "core/utf8.hpp"
 #include "io/joined_fields.hpp"
+#include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -47,6 +51,10 @@ std::vector<std::pair<std::string, std::optional<std::string>>> folders_with_val
     const std::size_t equals = folder.find('=');
     if (equals == std::string_view::npos || equals == 0) continue;
     const std::string_view value = folder.substr(equals + 1);
+    if (!is_utf8(decoded(folder))) {
+      throw Error(Code::malformed,
+                  fmt::format("{}: the name of the folder '{}' is not UTF-8; rename it", path, folder));
+    }
     found.emplace_back(decoded(folder.substr(0, equals)),
                        value == kNull ? std::nullopt : std::optional(decoded(value)));
   }

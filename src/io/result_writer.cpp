@@ -186,18 +186,13 @@ class TextResults final : public ResultWriter {
         cell.exact = value;
       }
     });
-    if (is_temporal(column.meaning)) {
-      using Limits = std::numeric_limits<std::int64_t>;
-      const bool is_limit = cell.exact == Limits::min() || cell.exact == Limits::max();
-      return is_limit && column.misfit_is_null ? Cell{.null = true} : cell;
-    }
+    if (column.no_value == cell.exact) return {.null = true};
     const bool is_decimal = column.meaning == Meaning::decimal;
     if (!is_decimal && column.meaning != Meaning::date) return cell;
     constexpr Int128 kGreatestDecimal = 999'999'999'999'999'999;  // of 18 digits
     const Int128 greatest = is_decimal ? kGreatestDecimal : Int128{std::numeric_limits<std::int32_t>::max()};
     const Int128 least = is_decimal ? -kGreatestDecimal : Int128{std::numeric_limits<std::int32_t>::min()};
     if (cell.exact >= least && cell.exact <= greatest) return cell;
-    if (column.misfit_is_null) return {.null = true};
     if (!is_decimal) throw_misfit(column, files_.front(), number);
     return cell;  // text has decimals of any number of digits
   }

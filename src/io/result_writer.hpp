@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,9 +23,8 @@ struct ResultColumn {
   Meaning meaning = Meaning::number;
   int scale = 0;
   std::string zone = {};  ///< of timestamps
-  /// For decimals that do not fit 18 digits, dates that do not fit 32 bits, and the minimum and maximum of timestamps,
-  /// times and durations. True: such a value is NULL, as the minimum of no values is. False: it is an error.
-  bool misfit_is_null = false;
+  /// The element that stands for the minimum or maximum of no decimals, dates or seconds. It is NULL.
+  std::optional<std::int64_t> no_value = {};
 };
 
 /// Whether results are values, one per row, or lists. With lists all columns have the same offsets.
@@ -63,10 +63,9 @@ class ResultWriter {
   [[nodiscard]] virtual const std::vector<std::string>& files() const = 0;
 };
 
-/// `rows`: the number of values, or -1 if unknown. `text` is upsweep::iso_text for JSON, otherwise
-/// upsweep::text. Throws upsweep::Error: unwritable,
-/// is_directory, not_found, disk_full; invalid_argument for several arrays as .npy to standard output; not_built for
-/// Parquet and Arrow without Arrow C++.
+/// `rows`: the number of values, or -1 if unknown. `text` is upsweep::iso_text for JSON, otherwise upsweep::text. Throws
+/// upsweep::Error: unwritable, is_directory, not_found, disk_full; invalid_argument for several arrays as .npy to
+/// standard output; not_built for Parquet and Arrow without Arrow C++.
 std::unique_ptr<ResultWriter> open_results(const std::string& path, ResultFormat format, Shape shape,
                                            std::vector<ResultColumn> columns, CellText text, std::int64_t rows = -1);
 
@@ -77,8 +76,8 @@ std::unique_ptr<ResultWriter> open_arrow_results(const std::string& path, Result
 /// Returns the 'descr' of a column in the header of a .npy file: of its meaning if NumPy has it, otherwise of its type.
 std::string npy_descr(const ResultColumn& column);
 
-/// Throws overflow for a value of a column that does not fit its meaning: see ResultColumn::misfit_is_null. `row` is
-/// its number among all values.
+/// Throws overflow for a decimal that does not fit 18 digits, or a date that does not fit 32 bits. `row` is its number
+/// among all values.
 [[noreturn]] void throw_misfit(const ResultColumn& column, const std::string& file, std::int64_t row);
 
 /// Returns `name`, or the first of name_2, name_3 … that none of the `taken` names equals, as tables require.

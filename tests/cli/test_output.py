@@ -417,3 +417,25 @@ def test_an_error_late_in_the_rows_leaves_the_old_file(upsweep, arrow):
 
 def test_an_output_that_cannot_be_written_is_reported_before_the_query_runs(table):
     table.fails("not_found", "query", "SELECT 1 / (key - key) AS x FROM 't.parquet'", "-o", "nowhere/out.csv")
+
+
+def test_a_limit_for_the_size_of_files(upsweep):
+    """SIGXFSZ does not end the command."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 10, 1 << 10))
+
+    upsweep.save("t.npy", np.arange(10_000))
+    upsweep.write("out.csv", "before")
+    error = upsweep.fails("disk_full", "query", "SELECT t FROM 't.npy'", "-o", "out.csv", index=None, preexec_fn=limit)
+    assert "ulimit -f" in error["message"] and (upsweep.folder / "out.csv").read_text() == "before"
+
+
+def test_a_link_to_a_file_that_does_not_exist(upsweep):
+    upsweep.save("t.npy", np.arange(2))
+    os.makedirs(upsweep.folder / "there")
+    (upsweep.folder / "link.csv").symlink_to("there/next.csv")
+    (upsweep.folder / "there/next.csv").symlink_to("out.csv")
+    upsweep.ok("query", "SELECT t FROM 't.npy'", "-o", "link.csv")
+    assert (upsweep.folder / "there/out.csv").read_text() == '"t"\n0\n1\n'
+    assert (upsweep.folder / "link.csv").is_symlink()

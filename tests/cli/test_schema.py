@@ -168,6 +168,13 @@ def test_values_of_folders(upsweep):
     assert upsweep.json("query", "SELECT MAX(word) FROM 't/*/*.csv' WHERE key = 'x y'")["rows"] == [["b"]]
 
 
+def test_folders_that_are_not_utf8(upsweep):
+    os.makedirs(upsweep.folder / "t/key=%ff")
+    upsweep.write("t/key=%ff/f.csv", "word\na\n")
+    error = upsweep.fails("malformed", "query", "SELECT key FROM 't/*/*.csv'", index=None)
+    assert error["message"] == "t/key=%ff/f.csv: the name of the folder 'key=%ff' is not UTF-8; rename it"
+
+
 def test_a_column_of_the_files_has_priority(upsweep):
     for year in (1, 2):
         os.makedirs(upsweep.folder / f"t/Year={year}/n={year}")

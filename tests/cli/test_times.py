@@ -523,3 +523,22 @@ def test_rows_of_intervals_in_parquet(intervals):
         expected = "P" + f"{months}M" * (months > 0) + f"{days}D" * (days > 0) + "T"
         expected += f"{int(seconds // 60)}M" * (seconds >= 60) + f"{seconds % 60:.3f}".rstrip("0").rstrip(".") + "S"
         assert interval == expected
+
+
+def test_extreme_moments_are_values(upsweep, arrow):
+    """The last timestamp in nanoseconds, which many databases use for "no end", equals the minimum of no values."""
+    last = 2**63 - 1
+    text = "2262-04-11 23:47:16.854775807"
+    arrow.parquet.write_table(arrow.table({"t": arrow.array([last, 0], arrow.timestamp("ns"))}), upsweep.folder / "t.parquet")
+    assert upsweep.text("reduce", "t.parquet:t", "--op", "max") == text + "\n"
+    assert upsweep.json("reduce", "t.parquet:t", "--op", "max")["value"] == text.replace(" ", "T")
+
+    def scanned(*options):
+        return upsweep.text("scan", "t.parquet:t", "--format", "csv", *options).splitlines()[1:]
+
+    assert scanned("--op", "max") == [text, text]
+    assert scanned("--op", "min") == [text, "1970-01-01 00:00:00"]
+    assert scanned("--op", "max", "--exclusive") == ["", text]
+    assert scanned("--op", "min", "--exclusive", "--init", text) == [text, text]
+    upsweep.text("scan", "t.parquet:t", "--op", "min", "-o", "out.parquet")
+    assert arrow.parquet.read_table(upsweep.folder / "out.parquet")["t"].cast(arrow.int64()).to_pylist() == [last, 0]
