@@ -63,9 +63,9 @@ class ResultWriter {
   [[nodiscard]] virtual const std::vector<std::string>& files() const = 0;
 };
 
-/// `rows`: the number of values, or -1 if unknown. `text` is upsweep::iso_text for JSON, otherwise upsweep::text. Throws
-/// upsweep::Error: unwritable, is_directory, not_found, disk_full; invalid_argument for several arrays as .npy to
-/// standard output; not_built for Parquet and Arrow without Arrow C++.
+/// `rows`: the number of values, or -1 if unknown. `text` is upsweep::iso_text for JSON, otherwise upsweep::text.
+/// Throws upsweep::Error: unwritable, is_directory, not_found, disk_full; invalid_argument for several arrays as .npy
+/// to standard output; not_built for Parquet and Arrow without Arrow C++.
 std::unique_ptr<ResultWriter> open_results(const std::string& path, ResultFormat format, Shape shape,
                                            std::vector<ResultColumn> columns, CellText text, std::int64_t rows = -1);
 
