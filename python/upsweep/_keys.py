@@ -31,6 +31,8 @@ def are_several(keys: Any) -> bool:
 
 def key_of(value: Any, name: str) -> Key | None:
     """One key; None for integers and booleans, which the core takes, and for arrays on a GPU."""
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "SU":
+        return _of_fixed_text(value.view(np.ndarray), name)
     text = _text_of_python(value)
     if text is not None:
         return _of_arrow(value, name, lambda rows: text[rows], text)
@@ -56,7 +58,7 @@ def _text_of_python(value: Any) -> np.ndarray | None:
     """A list of strings, or a NumPy array of them, as an array; None for anything else."""
     if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
         return np.array(value, object)
-    is_text = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "UST"
+    is_text = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "T"
     is_text = is_text or (isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim == 1)
     return value if is_text else None
 
@@ -68,6 +70,17 @@ def _of_numbers(array: Array) -> Key:
         data = np.where(np.isnan(data), np.array(np.nan, data.dtype), data + data.dtype.type(0))
     codes = NUMPY.contiguous(data).view(f"i{data.dtype.itemsize}").astype(np.int64)
     return Key(codes, lambda rows: array.give(data[rows]))
+
+
+def _of_fixed_text(text: np.ndarray, name: str) -> Key:
+    """Keys of NumPy's text of a fixed length, which are numbered by their bytes."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise _without_pyarrow(name) from None
+    memory = pyarrow.py_buffer(np.ascontiguousarray(text).view(np.uint8))
+    cells = pyarrow.Array.from_buffers(pyarrow.binary(text.dtype.itemsize), len(text), [None, memory])
+    return Key(_numbers_of(cells), lambda rows: text[rows])
 
 
 def _of_library(value: Any, name: str) -> Key | None:
@@ -90,12 +103,16 @@ def _of_library(value: Any, name: str) -> Key | None:
     return None
 
 
+def _without_pyarrow(name: str) -> ImportError:
+    return ImportError(f"{name}: keys of this type are numbered with pyarrow, which is not installed")
+
+
 def _of_arrow(value: Any, name: str, rows: Callable[[np.ndarray], Any], values: Any) -> Key:
     """Keys that pyarrow numbers. NULL is a separate key."""
     try:
         import pyarrow
     except ImportError:
-        raise ImportError(f"{name}: keys of this type are numbered with pyarrow, which is not installed") from None
+        raise _without_pyarrow(name) from None
     try:
         array = values if isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)) else pyarrow.array(values)
         if isinstance(array, pyarrow.ChunkedArray):
@@ -108,11 +125,15 @@ def _of_arrow(value: Any, name: str, rows: Callable[[np.ndarray], Any], values: 
             array = array.cast(pyarrow.float32())
         elif pyarrow.types.is_decimal(array.type) and array.type.bit_width < 128:
             array = array.cast(pyarrow.decimal128(array.type.precision, array.type.scale))
-        indices = array.dictionary_encode().indices.fill_null(-1)
+        return Key(_numbers_of(array), rows)
     except (pyarrow.ArrowException, NotImplementedError, TypeError):
         kind = getattr(value, "type", None) or getattr(value, "dtype", None) or type(value).__name__
         raise TypeError(KEYS.format(name, kind)) from None
-    return Key(np.asarray(indices).astype(np.int64), rows)
+
+
+def _numbers_of(array: Any) -> np.ndarray:
+    """A number for each element of a pyarrow array, which is equal where the elements are; -1 for NULL."""
+    return np.asarray(array.dictionary_encode().indices.fill_null(-1)).astype(np.int64)
 
 
 def of_integers(value: Any, name: str) -> Key:

@@ -361,3 +361,23 @@ def test_files_with_times_of_day_of_several_units_are_one_table(tmp_path):
     read = upsweep.read([str(tmp_path / "a.arrow"), str(tmp_path / "b.arrow")])
     assert read["t"].type == pyarrow.time32("ms")
     assert read["t"].to_pylist() == [datetime.time(1, 2, 3), None] * 2
+
+
+# ------------------------------------------------------------------------------- keys of floats with NULL, and of text
+
+
+def test_keys_of_text_with_nul():
+    for keys in (
+        np.array(["a", "a\0b", "c", "a"]),
+        np.array([b"a", b"a\0b", b"c", b"a"]),
+        np.array(["a", "a\0b", "c", "a"], ">U5"),
+        np.array(["a", "-", "a\0b", "-", "c", "-", "a"])[::2],
+        np.array(["a", "a\0b", "c", "a"], object),
+        ["a", "a\0b", "c", "a"],
+        np.array(["\ud800", "b", "c", "\ud800"]),  # not UTF-8
+    ):
+        found, sums = upsweep.group_by(keys, np.array([1, 2, 4, 8]))
+        assert sums.tolist() == [9, 2, 4] and found.tolist() == list(keys[:3])
+        assert isinstance(keys, list) or found.dtype == keys.dtype
+        assert upsweep.group_by((keys, np.ones(4, np.int8)), np.array([1, 2, 4, 8]))[1].tolist() == [9, 2, 4]
+    assert len(upsweep.group_by(np.array([], "U3"), np.array([], np.int64))[0]) == 0
