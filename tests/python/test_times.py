@@ -381,3 +381,15 @@ def test_keys_of_text_with_nul():
         assert isinstance(keys, list) or found.dtype == keys.dtype
         assert upsweep.group_by((keys, np.ones(4, np.int8)), np.array([1, 2, 4, 8]))[1].tolist() == [9, 2, 4]
     assert len(upsweep.group_by(np.array([], "U3"), np.array([], np.int64))[0]) == 0
+
+
+# ----------------------------------------------------------------------------------------------------- Python objects
+
+
+def test_times_of_day_with_a_zone_of_duckdb():
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    given = duckdb.sql("SELECT '12:00:00+05'::TIMETZ AS t, 1 AS x UNION ALL SELECT '12:00:00+00'::TIMETZ, 2")
+    with pytest.raises(TypeError, match="given: column 't' has unsupported type TIME WITH TIME ZONE"):
+        upsweep.query("SELECT t FROM given", given=given)
+    assert upsweep.query("SELECT SUM(x) FROM given", given=given).rows() == [(3,)]
