@@ -366,6 +366,49 @@ def test_files_with_times_of_day_of_several_units_are_one_table(tmp_path):
 # ------------------------------------------------------------------------------- keys of floats with NULL, and of text
 
 
+def listed(array):
+    """The elements of an array of any library, NaN as text, and the sign of zeros."""
+    values = array.to_pylist() if hasattr(array, "to_pylist") else array.to_list() if hasattr(array, "to_list") else list(array)
+    return [None if value is None or str(value) == "<NA>" else str(float(value)) for value in values]
+
+
+@pytest.mark.parametrize("size", ["16", "32", "64"])
+def test_keys_of_floats_with_nulls(size):
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    values = np.array([1, 2, 4, 8, 16, 32])
+    quiet = {"16": (0x7E00, 0xFE01), "32": (0x7FC00000, 0xFFC00001), "64": (0x7FF8 << 48, 0xFFF8000000000001)}[size]
+    floats = np.array([-0.0, 0.0, 0.0, 0.0, 1.5, 0.0], f"f{int(size) // 8}")
+    floats[2:4] = np.array(quiet, f"u{int(size) // 8}").view(floats.dtype)
+    array = pa.array(floats, mask=np.arange(6) == 5)
+    kind = pandas.ArrowDtype(array.type)
+    cases = [
+        array,
+        pa.chunked_array([array[:1], array[1:]]),
+        pa.concat_arrays([array, array])[6:],
+        pl.Series("k", array),
+        pandas.Series(array, dtype=kind, name="k", index=range(3, 9)),
+        pandas.array(array, dtype=kind),
+        np.array([None if i == 5 else value for i, value in enumerate(floats)], object),
+        [None if i == 5 else value for i, value in enumerate(floats)],
+    ]
+    if size != "16":
+        cases += [array.dictionary_encode(), pandas.Series(floats, dtype=f"Float{size}").mask(np.arange(6) == 5)]
+        cases[-1].array._mask[2:4] = False  # NaN is not NULL there
+        cases[-1].array._data[2:4] = np.nan
+    for keys in cases:
+        found, sums = upsweep.group_by(keys, values)
+        assert (listed(found), sums.tolist()) == (["0.0", "nan", "1.5", None], [3, 12, 16, 32]), repr(keys)
+        if not isinstance(keys, list):
+            assert type(found) is type(keys) or isinstance(found, pa.Array)
+            assert getattr(found, "dtype", None) == getattr(keys, "dtype", None)
+        (found, _), sums = upsweep.group_by((keys, np.ones(6, np.int64)), values)
+        assert (listed(found), sums.tolist()) == (["0.0", "nan", "1.5", None], [3, 12, 16, 32]), repr(keys)
+    found, sums = upsweep.group_by(np.array([-0.0, 0.0, 1.0], object), values[:3])
+    assert found.dtype == object and (listed(found), sums.tolist()) == (["0.0", "1.0"], [3, 4])
+    found, sums = upsweep.group_by(pandas.Series([-0.0, 0.0, None], dtype=object, name="k"), values[:3])
+    assert found.dtype == object and found.name == "k" and (listed(found), sums.tolist()) == (["0.0", None], [3, 4])
+
+
 def test_keys_of_text_with_nul():
     for keys in (
         np.array(["a", "a\0b", "c", "a"]),
@@ -373,6 +416,7 @@ def test_keys_of_text_with_nul():
         np.array(["a", "a\0b", "c", "a"], ">U5"),
         np.array(["a", "-", "a\0b", "-", "c", "-", "a"])[::2],
         np.array(["a", "a\0b", "c", "a"], object),
+        np.array(["a", "a\0b", "c", "a"], np.dtypes.StringDType()),
         ["a", "a\0b", "c", "a"],
         np.array(["\ud800", "b", "c", "\ud800"]),  # not UTF-8
     ):
@@ -381,9 +425,67 @@ def test_keys_of_text_with_nul():
         assert isinstance(keys, list) or found.dtype == keys.dtype
         assert upsweep.group_by((keys, np.ones(4, np.int8)), np.array([1, 2, 4, 8]))[1].tolist() == [9, 2, 4]
     assert len(upsweep.group_by(np.array([], "U3"), np.array([], np.int64))[0]) == 0
+    with pytest.raises(ValueError, match="keys: row 1 is text that is not UTF-8"):
+        upsweep.group_by(["a", "\ud800"], np.array([1, 2]))
 
 
 # ----------------------------------------------------------------------------------------------------- Python objects
+
+
+def mixed_times():
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    day, noon = datetime.date(2024, 1, 1), datetime.datetime(2024, 1, 1, 12)
+    several, zones = "Python objects of type \\w+ and \\w+", "times with and without a time zone"
+    return [
+        ([day, noon], several),
+        ([day, 5], several),
+        ([noon, 2.5], several),
+        ([datetime.timedelta(1), 3], several),
+        ([datetime.time(1), np.timedelta64(1, "ns")], several),
+        ([day, np.datetime64("2024-01-01")], several),
+        ([np.bool_(True), day], several),
+        (["a", b"a"], several),
+        ([noon, noon.replace(tzinfo=zone)], zones),
+        ([datetime.time(1), datetime.time(1, tzinfo=zone)], "times of day with a time zone"),
+        ([np.datetime64("2024-01-01"), None, np.datetime64("2024-01-01T00:00:00")], "times of several units"),
+        ([2**53 + 1, 0.5], several),
+    ]
+
+
+@pytest.mark.parametrize("values, reason", mixed_times())
+def test_objects_of_several_kinds_are_refused(values, reason):
+    pandas = pytest.importorskip("pandas")
+    for given in (values, values[::-1], [None, *values]):
+        column = pandas.Series(given, dtype=object)
+        for table in ({"o": given}, {"o": np.array(given, object)}, {"o": column}, pandas.DataFrame({"o": column})):
+            with pytest.raises(TypeError, match=f"t.o: has {reason}; make"):
+                upsweep.query("SELECT o FROM t", t=table)
+        for keys in (given, np.array(given, object), column, (column, np.ones(len(given)))):
+            with pytest.raises(TypeError, match=f"^key.*: numbers, booleans, dates, times or text are needed, not {reason}"):
+                upsweep.group_by(keys, np.arange(len(given)))
+
+
+def test_objects_keep_all_parts():
+    pandas = pytest.importorskip("pandas")
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    noon = datetime.datetime(2024, 1, 1, 12)
+    for values, expected in (
+        ([pandas.Timestamp("2024-01-01 00:00:00.000000001"), noon], [np.datetime64("2024-01-01T00:00:00.000000001"), noon]),
+        ([pandas.Timedelta(1, "ns"), datetime.timedelta(1)], [np.timedelta64(1, "ns"), datetime.timedelta(1)]),
+        ([pandas.Timestamp("3000-01-01")], [datetime.datetime(3000, 1, 1)]),
+        ([pandas.NaT, noon], [None, noon]),
+        ([pandas.NA, "a"], [None, "a"]),
+        ([noon.replace(tzinfo=zone), noon.replace(tzinfo=datetime.UTC)],) * 2,
+        ([np.datetime64("2024-01-01"), None, np.datetime64("NaT")], [datetime.date(2024, 1, 1), None, None]),
+    ):
+        column = pandas.Series(values, dtype=object)
+        for table in ({"o": values}, {"o": np.array(values, object)}, {"o": column}, pandas.DataFrame({"o": column})):
+            assert upsweep.query("SELECT o FROM t", t=table).rows() == [(value,) for value in expected]
+    spans = pandas.Series([pandas.Timedelta(1, "ns"), pandas.Timedelta(2, "ns"), None, pandas.Timedelta(1, "ns")], dtype=object)
+    found, sums = upsweep.group_by(spans, np.array([1, 2, 4, 8]))
+    assert found.dtype == object and found.tolist() == spans[:3].tolist() and sums.tolist() == [9, 2, 4]
+    with pytest.raises(TypeError, match="outside of the range"):
+        upsweep.query("SELECT o FROM t", t={"o": [pandas.Timestamp(1), pandas.Timestamp("3000-01-01")]})
 
 
 def test_times_of_day_with_a_zone_of_duckdb():
