@@ -552,13 +552,30 @@ def arrow_columns(frame: Any, name: str) -> dict[str, Any]:
 
 
 def _is_converted(kind: Any) -> bool:
-    """Whether upsweep converts columns of this type of pandas: pyarrow would lose parts of Python objects."""
-    return kind == object
+    """Whether upsweep converts columns of this type of pandas. pyarrow would lose the time zones of categories, and parts of Python
+    objects. For times with a zone, pyarrow uses a function that pandas warns of."""
+    import pandas
+
+    if isinstance(kind, pandas.CategoricalDtype):
+        return kind.categories.dtype == bool or _is_converted(kind.categories.dtype)
+    return kind == object or isinstance(kind, pandas.DatetimeTZDtype)
 
 
 def _of_pandas(values: Any, pyarrow: Any) -> Any:
     """Converts a Series, an Index or an array of pandas to a pyarrow array."""
-    return of_objects(values.to_numpy(), nan_is_null=True) if _is_converted(values.dtype) else pyarrow.array(values)
+    import pandas
+
+    kind = values.dtype
+    if not _is_converted(kind):
+        return pyarrow.array(values)
+    if isinstance(kind, pandas.DatetimeTZDtype):
+        return pyarrow.array(values.to_numpy(f"M8[{kind.unit}]"), pyarrow.timestamp(kind.unit, kind.tz))
+    if isinstance(kind, pandas.CategoricalDtype):
+        codes = pandas.Categorical(values).codes
+        categories = _of_pandas(kind.categories, pyarrow)
+        made = pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes, mask=codes < 0), categories, ordered=kind.ordered)
+        return made if kind.ordered or not pyarrow.types.is_boolean(categories.type) else made.dictionary_decode()
+    return of_objects(values.to_numpy(), nan_is_null=True)
 
 
 def _polars(column: Any, what: str) -> Any:

@@ -495,3 +495,31 @@ def test_times_of_day_with_a_zone_of_duckdb():
     with pytest.raises(TypeError, match="given: column 't' has unsupported type TIME WITH TIME ZONE"):
         upsweep.query("SELECT t FROM given", given=given)
     assert upsweep.query("SELECT SUM(x) FROM given", given=given).rows() == [(3,)]
+
+
+@pytest.mark.filterwarnings("error")
+def test_zones_of_pandas_columns():
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(pandas.to_datetime(["2024-06-01", "2023-06-01", None]).tz_localize("Europe/Berlin"))
+    largest = column[0].to_pydatetime()
+    ordered = pandas.CategoricalDtype(column.dropna().unique()[::-1], ordered=True)
+    for given in (column, column.astype("category"), column.astype(ordered), column.astype(object).astype("category")):
+        for table in ({"o": given}, pandas.DataFrame({"o": given}), pandas.DataFrame({"k": [1, 2, 3], "o": given})):
+            ((found, count),) = upsweep.query("SELECT MAX(o), COUNT(o) FROM t", t=table).rows()
+            assert found == largest and found.utcoffset() == largest.utcoffset() and count == 2
+    keys, sums = upsweep.group_by(column, np.array([1, 2, 4]))
+    assert keys.dtype == column.dtype and keys.equals(column) and sums.tolist() == [1, 2, 4]
+
+
+# ---------------------------------------------------------------------------------------------- the limits of 64 bits
+
+
+def test_categories_of_booleans():
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series([True, None, False, True], dtype="category")
+    for table in ({"o": column}, pandas.DataFrame({"o": column})):
+        assert upsweep.query("SELECT o, COUNT(*) FROM t GROUP BY o ORDER BY o", t=table).rows() == [
+            (False, 1),
+            (True, 2),
+            (None, 1),
+        ]
