@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import NUMPY, Array, library_of, take_in
+from ._arrays import NUMPY, Array, library_of, require_column, take_in
 from ._objects import Unsupported, are_numbers
 from ._query import arrow_of
 
@@ -43,7 +43,10 @@ def key_of(value: Any, name: str) -> Key | None:
     try:
         array = take_in(value, name, KEYS)
     except (TypeError, ValueError):  # of text, of decimals, or with nulls
-        return _of_library(value, name)
+        found = _of_objects(value, _objects(value), name) if isinstance(value, list) else _of_library(value, name)
+        if found is None:
+            raise
+        return found
     if array.xp is not NUMPY:
         return None
     if array.opaque is not None:
@@ -53,7 +56,7 @@ def key_of(value: Any, name: str) -> Key | None:
     kind = array.data.dtype.kind
     if kind in "iub":
         return None
-    if kind in "fmM":
+    if kind in "fmM" and array.data.dtype.itemsize <= 8:
         return _of_numbers(array)
     raise TypeError(f"{name}: {KEYS.format(array.dtype)}")
 
@@ -99,6 +102,7 @@ def _of_library(value: Any, name: str) -> Key | None:
     library = library_of(value)
     if library not in ("pandas", "polars", "pyarrow"):
         return None
+    require_column(value, name, library)
     if library == "pyarrow":
         import pyarrow
 

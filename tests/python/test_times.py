@@ -2,6 +2,7 @@
 # tests/python/test_times.py: dates, times and durations in queries, folds and keys; keys of floats, text and several
 # arrays. NumPy, pandas and DuckDB are the references.
 import datetime
+import decimal
 import math
 import zoneinfo
 
@@ -512,6 +513,41 @@ def test_zones_of_pandas_columns():
 
 
 # ---------------------------------------------------------------------------------------------- the limits of 64 bits
+
+
+def test_keys_that_are_refused():
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    v = np.array([1, 2, 4])
+    for keys, what in (
+        (pandas.DataFrame({"a": v}), "pandas's DataFrame is not an array"),
+        (pa.table({"a": v}), "pyarrow's Table is not an array"),
+        (pl.DataFrame({"a": v}), "polars's DataFrame is not an array"),
+        (np.array([1, 2, 1], np.longdouble), "needed, not float128"),
+        (np.ma.array(["a", "b", "a"]), "a masked array"),
+        ([1, "a", 2], "needed, not Python objects of type int and str"),
+        (pa.array([[1], [2], [1]]), "needed, not list<"),
+        (object(), "an array is needed, not object"),
+    ):
+        for given in (keys, (keys, v)):
+            with pytest.raises(TypeError, match=f"^keys?( 0)?: .*{what}"):
+                upsweep.group_by(given, v)
+    with pytest.raises(OverflowError, match="keys: integers of more than 38 digits"):
+        upsweep.group_by(pandas.Series([2**170, 1, 1], dtype=object), v)
+
+
+def test_keys_of_python_objects():
+    pl, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    day, v = datetime.date(2024, 1, 1), np.array([1, 2, 4])
+    for keys, expected in (
+        ([day, None, day], [day, None]),
+        ([decimal.Decimal("1.5"), 2, decimal.Decimal("1.50")], [decimal.Decimal("1.5"), 2]),
+        (["a", None, "a"], ["a", None]),
+        ([True, False, True], [True, False]),
+        (pandas.Series([2**70, 1, 2**70], dtype=object), [2**70, 1]),
+        (pl.Series([2**70, 1, 2**70], dtype=pl.Int128), [2**70, 1]),
+    ):
+        found, sums = upsweep.group_by(keys, v)
+        assert list(found) == expected and sums.tolist() == [5, 2]
 
 
 def test_categories_of_booleans():
