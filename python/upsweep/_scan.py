@@ -320,7 +320,9 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
     x = take_in(value, "x")
     times, initial, target = take_times(x, "x", op, dtype, initial, out)
     if times is not None:
-        result = times.without_identity(_scan(x.data, op, exclusive, initial, axis, None, overflow, target, name))
+        result = _scan(x.data, op, exclusive, initial, axis, None, overflow, target, name)
+        if exclusive:
+            times.mark_first(result, _axis(axis, result.ndim, name))
         return out if out is not None else x.give(result, beside=True)
     require_numbers(x, "x")
     if x.data.ndim == 0:

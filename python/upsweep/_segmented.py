@@ -110,8 +110,7 @@ def segmented_reduce(
     -------
     array of shape (n,)
         The result of an empty list is `initial`, or the operator's identity. The identity is 0 or 1, for "min" the maximum value
-        of the type, and for "max" the minimum value; of dates and times both are NaT. For "argmin" and "argmax" the result of an empty list is -1. Positions
-        count from the start of the list. NaN is both minimum and maximum of a list that contains NaN.
+        of the type, and for "max" the minimum value; of dates and times both are NaT. For "argmin" and "argmax" the result of an empty list is -1. Positions count from the start of the list. NaN is both minimum and maximum of a list that contains NaN.
 
     Raises
     ------
@@ -147,8 +146,18 @@ def segmented_reduce(
         first, ragged.content.xp.elements(result),
     )  # fmt: skip
     if times is not None:
-        times.without_identity(result)
+        times.mark_empty(result, lambda: _counts(ragged))
     return _give(ragged.content, result, given, out)
+
+
+def _counts(ragged: Ragged) -> np.ndarray:
+    """The number of elements of each list in host memory, without null elements."""
+    counts = np.empty(ragged.lists.count, np.int64)
+    where = _options.place(-1, 0, rung="")
+    _core.segmented_reduce(
+        where, "count", ragged.lists.bounds, ragged.lists.valid, _elements(ragged), ragged.valid, None, counts
+    )
+    return counts
 
 
 @plain
@@ -508,7 +517,7 @@ def group_by(
     Parameters
     ----------
     keys : array of shape (m,), or tuple of such arrays
-        Integers, floats, booleans, dates, times or text. The float -0.0 is the key 0.0, and every NaN is one key. NULL is a
+        Integers, floats, booleans, dates, times or text, also as Python objects of one kind. The float -0.0 is the key 0.0, and every NaN is one key. NULL is a
         separate key. A tuple contains several keys: rows are in one group if all their keys are equal. Keys other than
         integers must be in host memory.
     values : array of shape (m,)

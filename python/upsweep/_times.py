@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,35 +19,38 @@ _OF_DAY = {"time32[s]": 0, "time32[ms]": 3, "time64[us]": 6, "time64[ns]": 9, "T
 
 
 class Times:
-    """Elements of datetime64 or timedelta64 that have become integers, and what turns results back."""
+    """Elements of datetime64 or timedelta64 that have become integers, and how their results become times again.
+
+    The minimum of no elements is NaT, not the identity of integers: an element may be equal to this identity. The maximum of no
+    elements is NaT, because its identity is the smallest integer.
+    """
 
     def __init__(self, kind: np.dtype, op: str, has_initial: bool):
         self.kind = kind
         self._names_none = op == "min" and not has_initial
 
-    def without_identity(self, result: np.ndarray) -> np.ndarray:
-        """Replaces the minimum of no elements by NaT. The maximum of no elements is NaT, the smallest integer."""
+    def mark_first(self, result: np.ndarray, along: int) -> None:
+        """Replaces the first results of an exclusive scan, which are folds of no elements, by NaT."""
+        if self._names_none:
+            np.moveaxis(result, along, 0)[:1] = _NAT
+
+    def mark_empty(self, result: np.ndarray, counts: Callable[[], np.ndarray]) -> None:
+        """Replaces the results of lists without elements by NaT. `counts`: returns the number of elements of each list."""
         if self._names_none and result.dtype == np.int64:
-            result[result == np.iinfo(np.int64).max] = _NAT
-        return result
+            found = result == np.iinfo(np.int64).max
+            if found.any():
+                result[found & (counts() == 0)] = _NAT
 
     def scalar(self, result: int) -> Any:
         return np.int64(result).view(self.kind)
 
 
-class TimesOfDay:
-    """Times of day that have become integers."""
+class TimesOfDay(Times):
+    """Times of day that have become integers. Folds of no elements are errors."""
 
-    def __init__(self, digits: int, name: str, op: str):
+    def __init__(self, digits: int):
+        super().__init__(np.dtype(np.int64), "", False)
         self._digits = digits
-        self._name = name
-        self._op = op
-
-    def without_identity(self, result: np.ndarray) -> np.ndarray:
-        limits = np.iinfo(np.int64)
-        if self._op in _SELECTING and result.dtype == np.int64 and ((result == limits.min) | (result == limits.max)).any():
-            raise ValueError(f"{self._name}: the {self._op}imum of no times of day is undefined: pass initial=")
-        return result
 
     def scalar(self, result: int) -> Any:
         return python_value("time", self._digits, None, int(result))
@@ -54,7 +58,7 @@ class TimesOfDay:
 
 def take_times(
     array: Array, name: str, op: str, dtype: Any, initial: Any, out: Any, others: tuple[str, ...] = ()
-) -> tuple[Times | TimesOfDay | None, Any, Any]:
+) -> tuple[Times | None, Any, Any]:
     """Makes the array's dates, times or durations integers. Returns how to treat the results, and the initial value and `out`
     as integers. Returns None and the arguments for any other array. `others`: operations whose results are numbers."""
     if array.xp is NUMPY and array.opaque in _OF_DAY:
@@ -92,8 +96,8 @@ def _take_times_of_day(
     array.data = array.data.view(f"i{size}").astype(np.int64)
     array.opaque = None
     if op not in others:
-        array.back = lambda result: back(result.astype(f"i{size}").view(f"V{size}"))
-    times = TimesOfDay(digits, name, op)
+        array.back = lambda result: back(_bytes_of_day(result, size, name, op))
+    times = TimesOfDay(digits)
     if initial is None:
         return times, None, None
     if not isinstance(initial, datetime.time) or initial.tzinfo is not None:
@@ -102,6 +106,14 @@ def _take_times_of_day(
     if digits < 6 and count % 10 ** (6 - digits):
         raise ValueError(f"initial: {initial!r} has a finer unit than {kind}")
     return times, count * 10**digits // 10**6, None
+
+
+def _bytes_of_day(result: np.ndarray, size: int, name: str, op: str) -> np.ndarray:
+    """Integers as the bytes of times of day. Raises ValueError for the identities of integers, which no time of day has."""
+    limits = np.iinfo(np.int64)
+    if ((result == limits.min) | (result == limits.max)).any():
+        raise ValueError(f"{name}: the {op}imum of no times of day is undefined: pass initial=")
+    return result.astype(f"i{size}").view(f"V{size}")
 
 
 def _integer(initial: Any, kind: np.dtype) -> Any:

@@ -515,6 +515,30 @@ def test_zones_of_pandas_columns():
 # ---------------------------------------------------------------------------------------------- the limits of 64 bits
 
 
+def test_the_largest_time_is_a_minimum():
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    for kind in ("M8[ns]", "m8[ns]"):
+        largest = np.array([2**63 - 1], np.int64).view(kind)
+        for x in (largest, pa.array(largest), pl.Series(largest), pandas.Series(largest)):
+            back = x.to_numpy if hasattr(x, "to_numpy") else lambda x=x: x
+            for found, expected in (
+                (upsweep.scan(x, op="min"), [largest[0]]),
+                (upsweep.scan(x, op="min", exclusive=True), ["NaT"]),
+                (upsweep.segmented_reduce(x, np.array([0, 0, 1, 1]), op="min"), ["NaT", largest[0], "NaT"]),
+                (upsweep.group_by(np.array([1]), x, op="min")[1], back()),
+                ([upsweep.reduce(x, op="min")], [largest[0]]),
+            ):
+                found = np.asarray(found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found)
+                assert np.array_equal(found.astype(kind).view(np.int64), np.array(expected, kind).view(np.int64))
+    valid = upsweep.segmented_reduce(
+        np.repeat(largest, 2), np.array([0, 1, 2]), op="min", valid=np.array([False, True]), out=np.empty(2, kind)
+    )
+    assert np.isnat(valid).tolist() == [True, False]
+    square = np.array([[5, 3], [7, 1]], "m8[s]")
+    assert np.isnat(upsweep.scan(square, op="min", axis=1, exclusive=True)).tolist() == [[True, False]] * 2
+    assert np.isnat(upsweep.scan(square, op="min", axis=0, exclusive=True)).tolist() == [[True] * 2, [False] * 2]
+
+
 def test_keys_that_are_refused():
     pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
     v = np.array([1, 2, 4])
