@@ -686,8 +686,9 @@ def _from_pandas(value: Any, name: str, pandas: Any) -> Array:
         elements = _of_numbers(value.to_numpy(copy=False), name, kind)
 
     def back(result: np.ndarray) -> Any:
-        if result.dtype.kind == "V":
-            return pandas.Series(arrow.give(result), dtype=kind, name=label)
+        if arrow is not None:
+            made = arrow.give(result)
+            return pandas.Series(made, dtype=pandas.ArrowDtype(made.type), name=label)
         series = pandas.Series(result, name=label)
         return series if zone is None or result.dtype != elements.dtype else series.dt.tz_localize("UTC").dt.tz_convert(zone)
 

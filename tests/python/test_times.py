@@ -512,6 +512,24 @@ def test_zones_of_pandas_columns():
     assert keys.dtype == column.dtype and keys.equals(column) and sums.tolist() == [1, 2, 4]
 
 
+def test_arrow_types_of_pandas_keep_their_type():
+    pa, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    for kind in (pa.timestamp("us", "Europe/Berlin"), pa.date32(), pa.time64("us"), pa.int16(), pa.bool_(), pa.float32()):
+        array = pa.array([1, 1, 0], pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)
+        series = pandas.Series(array, dtype=pandas.ArrowDtype(kind), index=[5, 6, 7], name="s")
+        for found, places in (
+            (upsweep.scan(series, op="max"), [0, 1, 1]),
+            (upsweep.segmented_reduce(series, np.array([0, 2, 3]), op="max"), [0, 2]),
+            (upsweep.select(np.array([True, False, True]), series), [0, 2]),
+            (upsweep.take(np.array([2, 0]), series), [2, 0]),
+            (upsweep.group_by(series, np.arange(3))[0], [0, 2]),
+            (upsweep.group_by(np.array([1, 2, 1]), series, op="max")[1], [0, 1]),
+        ):
+            assert found.dtype == series.dtype and found.name == "s" and found.tolist() == series.iloc[places].tolist()
+        assert upsweep.segmented_reduce(series, np.array([0, 3]), op="argmin").dtype == pandas.ArrowDtype(pa.int64())
+    assert upsweep.scan(series).index.tolist() == [5, 6, 7]
+
+
 # ---------------------------------------------------------------------------------------------- the limits of 64 bits
 
 
