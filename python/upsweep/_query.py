@@ -23,6 +23,7 @@ from ._arrays import NUMPY, is_number, text, whole, whole_number, word
 from ._objects import Unsupported, are_numbers, of_objects
 
 _SHOWN_ROWS = 20
+_NAT = -(2**63)  # the integer of NumPy's NaT
 
 # Arrow's formats for NumPy's types that are used in place.
 _FORMATS = {
@@ -79,7 +80,17 @@ class Answer:
     def _values(self, index: int) -> list[Any]:
         _, kind, scale, zone = self._fields[index]
         zone_info = _zone_info(zone) if zone else None
-        return [python_value(kind, scale, zone_info, value) for value in self._answer.values(index)]
+        return [python_value(kind, scale, zone_info, value) for value in self._integers(index)]
+
+    def _integers(self, index: int) -> list[Any]:
+        """The values of a column as the core returns them, those of dates and times as integers."""
+        name, kind, *_ = self._fields[index]
+        values: list[Any] = self._answer.values(index)
+        if kind in ("timestamp", "duration") and _NAT in values:
+            raise OverflowError(
+                f"column {name!r}: the {kind} in row {values.index(_NAT)} is -2^63, which NumPy reads as NaT: use pyarrow.table(answer)"
+            )
+        return values
 
     def __getitem__(self, column: str | int) -> np.ndarray:
         """Returns a column by its name or number, as a NumPy array.
@@ -91,12 +102,12 @@ class Answer:
         """
         index = self._index(column)
         _, kind, scale, _ = self._fields[index]
-        values = self._answer.values(index)
+        values = self._integers(index)
         if kind == "real":
             return np.array([np.nan if value is None else value for value in values], np.float64)
         dtype = {"date": "M8[D]", "timestamp": f"M8[{_unit(scale)}]", "duration": f"m8[{_unit(scale)}]"}.get(kind)
         if dtype:
-            return np.array([np.iinfo(np.int64).min if value is None else value for value in values], np.int64).view(dtype)
+            return np.array([_NAT if value is None else value for value in values], np.int64).view(dtype)
         if kind == "boolean" and None not in values:
             return np.array(values, np.bool_)
         if kind == "integer" and None not in values and all(-(2**63) <= value < 2**63 for value in values):

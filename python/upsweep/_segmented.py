@@ -146,6 +146,7 @@ def segmented_reduce(
         first, ragged.content.xp.elements(result),
     )  # fmt: skip
     if times is not None:
+        times.require_sums(result, _options.checks(-1, overflow), "the sum of list {}")
         times.mark_empty(result, lambda: _counts(ragged))
     return _give(ragged.content, result, given, out)
 
@@ -350,18 +351,14 @@ def _offsets_of_runs(keys: Array, count: int) -> Any:
     return offsets
 
 
-def _require_as_many(keys: Array, values: Any, op: str | None = None, dtype: Any = None) -> Array:
-    """Converts the values. With an operator, dates, times and durations become integers, and its results become times again."""
-    taken = take_in(values, "values")
-    if op is not None:
-        take_times(taken, "values", op, dtype, None, None)
-    if tuple(taken.data.shape) != tuple(keys.data.shape):
-        raise ValueError(f"values: shape {tuple(taken.data.shape)}, but that of the keys is {tuple(keys.data.shape)}")
-    require_numbers(taken, "values")
-    if taken.xp.device != keys.xp.device:
+def _require_as_many(keys: Array, values: Array) -> None:
+    """Raises an error for values that cannot belong to the keys, and makes the values contiguous."""
+    if tuple(values.data.shape) != tuple(keys.data.shape):
+        raise ValueError(f"values: shape {tuple(values.data.shape)}, but that of the keys is {tuple(keys.data.shape)}")
+    require_numbers(values, "values")
+    if values.xp.device != keys.xp.device:
         raise ValueError("values: they must be on the same device as the keys")
-    taken.data = taken.xp.contiguous(taken.data)
-    return taken
+    values.data = values.xp.contiguous(values.data)
 
 
 def _give_first(like: Array, result: Any, out: Any) -> Any:
@@ -414,7 +411,8 @@ def reduce_by_key(
     (array([2, 5]), array([30, 30]))
     """
     taken = _keys(keys)
-    given = _require_as_many(taken, values)
+    given = take_in(values, "values")
+    _require_as_many(taken, given)
     xp = taken.xp
     wanted = _reduced_type(given, op, initial, dtype, None, overflow)
     where = _options.place(xp.device, xp.stream, overflow)
@@ -470,7 +468,8 @@ def scan_by_key(
     array([10, 30, 30])
     """
     taken = _keys(keys)
-    given = _require_as_many(taken, values)
+    given = take_in(values, "values")
+    _require_as_many(taken, given)
     operator_name(op)
     wanted = type_of_result(given, op, dtype, take_out(out) if out is not None else None, overflow)
     result, place = _result(given, given.data.shape, wanted, out, [taken.data, given.data])
@@ -571,7 +570,9 @@ def group_by(
         given_keys = tuple(key.rows(firsts) for key in all_keys)
         return (given_keys if several else given_keys[0], *results)
     taken = _keys(keys, INTEGERS)
-    given = _require_as_many(taken, values, op, dtype)
+    given = take_in(values, "values")
+    times, *_ = take_times(given, "values", op, dtype, None, None)
+    _require_as_many(taken, given)
     wanted = type_of_result(given, op, dtype, None, overflow)
     given.data = _values_for(given, op, wanted)
     results = [(taken, taken.dtype), (given, wanted)]
@@ -593,4 +594,6 @@ def group_by(
     groups = _core.group_by(
         where, op, taken.xp.elements(taken.data), given.xp.elements(given.data), firsts, folded, counted
     )  # fmt: skip
+    if times is not None:
+        times.require_sums(outputs[1][:groups], _options.checks(-1, overflow), "the sum of group {}")
     return tuple(_give_first(like, output[:groups], place) for (like, _), output, place in zip(results, outputs, places))

@@ -28,6 +28,7 @@ class Times:
     def __init__(self, kind: np.dtype, op: str, has_initial: bool):
         self.kind = kind
         self._names_none = op == "min" and not has_initial
+        self._is_sum = op == "add"
 
     def mark_first(self, result: np.ndarray, along: int) -> None:
         """Replaces the first results of an exclusive scan, which are folds of no elements, by NaT."""
@@ -40,6 +41,17 @@ class Times:
             found = result == np.iinfo(np.int64).max
             if found.any():
                 result[found & (counts() == 0)] = _NAT
+
+    def require_sums(self, result: Any, checks: bool, what: str = "element {} of the result") -> None:
+        """Raises OverflowError for a sum of -2^63, which fits int64, but is NaT as a duration."""
+        if not (self._is_sum and checks):
+            return
+        found = np.reshape(result, -1) == _NAT
+        if found.any():
+            first = int(found.argmax())
+            error = OverflowError(f"{what.format(first)} does not fit {self.kind}: its integer, -2^63, is NaT")
+            error.index, error.code = first if np.ndim(result) else None, "overflow"  # type: ignore[attr-defined]
+            raise error
 
     def scalar(self, result: int) -> Any:
         return np.int64(result).view(self.kind)

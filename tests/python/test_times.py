@@ -557,6 +557,26 @@ def test_the_largest_time_is_a_minimum():
     assert np.isnat(upsweep.scan(square, op="min", axis=0, exclusive=True)).tolist() == [[True] * 2, [False] * 2]
 
 
+def test_sums_of_durations_that_are_nat():
+    half = np.full(2, -(2**62), "m8[s]")
+    for call, index in (
+        (lambda: upsweep.reduce(half), None),
+        (lambda: upsweep.reduce(half.reshape(2, 1), axis=0), 0),
+        (lambda: upsweep.scan(half), 1),
+        (lambda: upsweep.segmented_reduce(half, np.array([0, 0, 2])), 1),
+        (lambda: upsweep.group_by(np.array([1, 1]), half), 0),
+        (lambda: upsweep.group_by(np.array(["a", "a"]), half), 0),
+    ):
+        with pytest.raises(OverflowError, match="does not fit timedelta64.s.: its integer, -2.63, is NaT") as caught:
+            call()
+        assert (caught.value.index, caught.value.code) == (index, "overflow")
+    assert np.isnat(upsweep.reduce(half, overflow="wrap"))
+    answer = upsweep.query("SELECT SUM(h) AS h FROM t", t={"h": half})
+    for read in (answer.rows, answer.to_dict, lambda: answer["h"]):
+        with pytest.raises(OverflowError, match="column 'h': the duration in row 0 is -2.63"):
+            read()
+
+
 def test_keys_that_are_refused():
     pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
     v = np.array([1, 2, 4])
