@@ -110,7 +110,8 @@ def segmented_reduce(
     -------
     array of shape (n,)
         The result of an empty list is `initial`, or the operator's identity. The identity is 0 or 1, for "min" the maximum value
-        of the type, and for "max" the minimum value; of dates and times both are NaT. For "argmin" and "argmax" the result of an empty list is -1. Positions count from the start of the list. NaN is both minimum and maximum of a list that contains NaN.
+        of the type, and for "max" the minimum value; of dates and times both are NaT, of times of day NULL. For "argmin" and
+        "argmax" the result of an empty list is -1. Positions count from the start of the list. NaN is both minimum and maximum of a list that contains NaN.
 
     Raises
     ------

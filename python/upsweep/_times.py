@@ -58,7 +58,7 @@ class Times:
 
 
 class TimesOfDay(Times):
-    """Times of day that have become integers. Folds of no elements are errors."""
+    """Times of day that have become integers. Folds of no elements become NULL."""
 
     def __init__(self, digits: int):
         super().__init__(np.dtype(np.int64), "", False)
@@ -91,7 +91,7 @@ def take_times(
     if op not in others:
         array.back = lambda result: back(result.view(kind)) if back else result.view(kind)
     times = Times(kind, op, initial is not None)
-    return times, _integer(initial, kind), _integers(out, kind)
+    return times, _integer(initial, kind, array.zoned), _integers(out, kind)
 
 
 def _take_times_of_day(
@@ -108,7 +108,7 @@ def _take_times_of_day(
     array.data = array.data.view(f"i{size}").astype(np.int64)
     array.opaque = None
     if op not in others:
-        array.back = lambda result: back(_bytes_of_day(result, size, name, op))
+        array.back = lambda result: back(_bytes_of_day(result, size))
     times = TimesOfDay(digits)
     if initial is None:
         return times, None, None
@@ -120,24 +120,40 @@ def _take_times_of_day(
     return times, count * 10**digits // 10**6, None
 
 
-def _bytes_of_day(result: np.ndarray, size: int, name: str, op: str) -> np.ndarray:
-    """Integers as the bytes of times of day. Raises ValueError for the identities of integers, which no time of day has."""
+def _bytes_of_day(result: np.ndarray, size: int) -> np.ndarray:
+    """Integers as the bytes of times of day. The identities of integers, which no time of day has, are masked."""
     limits = np.iinfo(np.int64)
-    if ((result == limits.min) | (result == limits.max)).any():
-        raise ValueError(f"{name}: the {op}imum of no times of day is undefined: pass initial=")
-    return result.astype(f"i{size}").view(f"V{size}")
+    missing = (result == limits.min) | (result == limits.max)
+    stored = result.astype(f"i{size}").view(f"V{size}")
+    return np.ma.MaskedArray(stored, missing) if missing.any() else stored
 
 
-def _integer(initial: Any, kind: np.dtype) -> Any:
+def _integer(initial: Any, kind: np.dtype, zoned: bool) -> Any:
     if initial is None:
         return None
-    given = np.asarray(initial)
+    given = np.asarray(_of_python(initial, kind, zoned))
     if given.dtype.kind != kind.kind or given.size != 1 or np.isnat(given).any():
         raise TypeError(f"initial: one value of {kind} is needed, not {initial!r}")
     converted = given.astype(kind)
     if converted.astype(given.dtype) != given:
-        raise ValueError(f"initial: {initial!r} has a finer unit than {kind}")
+        raise ValueError(f"initial: {initial!r} has a finer unit than {kind}, or it does not fit")
     return int(converted.view(np.int64).reshape(())[()])
+
+
+def _of_python(initial: Any, kind: np.dtype, zoned: bool) -> Any:
+    """Dates, times and durations of Python and pandas as NumPy has them, those with a time zone in UTC; any other value itself."""
+    if isinstance(initial, datetime.timedelta):
+        return initial.to_timedelta64() if hasattr(initial, "to_timedelta64") else np.timedelta64(initial, "us")
+    if not isinstance(initial, datetime.date) or kind.kind != "M":
+        return initial
+    zone = getattr(initial, "tzinfo", None)
+    if (zone is not None) != zoned:
+        raise TypeError(f"initial: a time {'with' if zoned else 'without'} a time zone is needed, not {initial!r}")
+    if hasattr(initial, "to_datetime64"):
+        return initial.to_datetime64()
+    if not isinstance(initial, datetime.datetime):
+        return np.datetime64(initial, "D")
+    return np.datetime64(initial.astimezone(datetime.UTC).replace(tzinfo=None) if zoned else initial, "us")
 
 
 def _integers(out: Any, kind: np.dtype) -> Any:

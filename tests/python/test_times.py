@@ -329,8 +329,6 @@ def test_times_of_day():
             latest = upsweep.group_by(np.array([1, 2, 1]), x, op="max")[1]
             assert [str(each) for each in latest] == [str(x[2]), str(x[1])]
         assert upsweep.scan(array, op="max").equals(pyarrow.array([times[0], times[0], times[2]], of(unit)))
-    with pytest.raises(ValueError, match="no times of day"):
-        upsweep.segmented_reduce(array, np.array([0, 0, 3]), op="max")
     with pytest.raises(TypeError, match="add is not defined for time64"):
         upsweep.reduce(array)
     with pytest.raises(ValueError, match="finer unit"):
@@ -610,6 +608,46 @@ def test_keys_of_python_objects():
     ):
         found, sums = upsweep.group_by(keys, v)
         assert list(found) == expected and sums.tolist() == [5, 2]
+
+
+def test_initial_times_of_python_and_pandas():
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    plain = (pandas.Timestamp("2025"), datetime.datetime(2025, 1, 1), datetime.date(2025, 1, 1), np.datetime64("2025"))
+    zoned = (pandas.Timestamp("2025", tz=zone), datetime.datetime(2025, 1, 1, tzinfo=zone))
+    t = pandas.Series(pandas.to_datetime(["2024-01-01"]))
+    arrow = t.dt.tz_localize("UTC").astype(pandas.ArrowDtype(pa.timestamp("us", "UTC")))
+    for x in (t, t.to_numpy(), pa.array(t), pl.Series(t.to_numpy())):
+        for initial in plain:
+            assert upsweep.reduce(x, op="max", initial=initial) == np.datetime64("2025-01-01")
+        for initial in zoned:
+            with pytest.raises(TypeError, match="initial: a time without a time zone is needed"):
+                upsweep.reduce(x, op="max", initial=initial)
+    for x in (t.dt.tz_localize("UTC"), arrow, pa.array(arrow), pl.Series(t.to_numpy()).dt.replace_time_zone("UTC")):
+        for initial in zoned:
+            assert upsweep.reduce(x, op="max", initial=initial) == np.datetime64("2024-12-31T19:00")
+        for initial in plain[:3]:
+            with pytest.raises(TypeError, match="initial: a time with a time zone is needed"):
+                upsweep.reduce(x, op="max", initial=initial)
+    for initial in (pandas.Timedelta(9, "s"), datetime.timedelta(seconds=9), np.timedelta64(9, "s")):
+        assert upsweep.reduce(np.array([1], "m8[s]"), op="max", initial=initial) == np.timedelta64(9, "s")
+    for initial in (pandas.NaT, datetime.timedelta(1), "2025"):
+        with pytest.raises(TypeError, match="initial: one value of datetime64"):
+            upsweep.reduce(t, op="max", initial=initial)
+    with pytest.raises(ValueError, match="finer unit"):
+        upsweep.reduce(np.array([1], "M8[ms]"), op="max", initial=pandas.Timestamp(1))
+
+
+def test_times_of_day_of_no_elements():
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    for kind in (pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")):
+        array = pa.array([datetime.time(1), datetime.time(2)], kind)
+        for x in (array, pl.Series(array), pandas.Series(array, dtype=pandas.ArrowDtype(kind))):
+            for op, place in (("min", 0), ("max", 1)):
+                found = upsweep.segmented_reduce(x, np.array([0, 0, 2, 2]), op=op)
+                assert type(found) is type(x) and getattr(found, "dtype", kind) == getattr(x, "dtype", kind)
+                assert pa.array(found).to_pylist() == [None, array[place].as_py(), None]
+            assert pa.array(upsweep.scan(x, op="max", exclusive=True)).to_pylist() == [None, datetime.time(1)]
 
 
 def test_categories_of_booleans():
