@@ -598,9 +598,10 @@ def _from_pyarrow(value: Any, name: str, pyarrow: Any) -> Array:
     except (pyarrow.ArrowException, NotImplementedError, ValueError, TypeError):
         raise _OfAnotherType(kind) from None
     elements = _of_numbers(elements, name, kind)
-    zoned = pyarrow.types.is_timestamp(stored.type) and stored.type.tz is not None
+    own = stored.type.value_type if pyarrow.types.is_dictionary(stored.type) else kind
+    zoned = pyarrow.types.is_timestamp(own) and own.tz is not None
     return Array(
-        elements, NUMPY, lambda result: pyarrow.array(result, kind if _is_time(result, elements) else None), zoned=zoned
+        elements, NUMPY, lambda result: pyarrow.array(result, own if _is_time(result, elements) else None), zoned=zoned
     )
 
 

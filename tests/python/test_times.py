@@ -659,3 +659,13 @@ def test_categories_of_booleans():
             (True, 2),
             (None, 1),
         ]
+
+
+def test_dictionaries_of_times():
+    pa = pytest.importorskip("pyarrow")
+    for kind in (pa.timestamp("us"), pa.timestamp("us", "Europe/Berlin"), pa.date32(), pa.duration("s")):
+        plain = pa.array([7, 3, 7], pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)
+        given = plain.dictionary_encode()
+        assert upsweep.scan(given, op="max").equals(plain.take([0, 0, 0]))
+        found, sums = upsweep.group_by(given, np.array([1, 2, 4]))
+        assert found.equals(plain[:2]) and sums.tolist() == [5, 2]
