@@ -256,16 +256,23 @@ class Array:
     They are only moved, never computed with.
     """
 
-    __slots__ = ("back", "data", "labels", "opaque", "xp")
+    __slots__ = ("back", "data", "labels", "opaque", "xp", "zoned")
 
     def __init__(
-        self, data: Any, xp: Namespace, back: Callable[[Any], Any] | None = None, labels: Any = None, opaque: str | None = None
+        self,
+        data: Any,
+        xp: Namespace,
+        back: Callable[[Any], Any] | None = None,
+        labels: Any = None,
+        opaque: str | None = None,
+        zoned: bool = False,
     ):
         self.data = data
         self.xp = xp
         self.back = back
         self.labels = labels  # the index of a pandas Series
         self.opaque = opaque
+        self.zoned = zoned  # whether these are timestamps with a time zone
 
     @property
     def dtype(self) -> str:
@@ -591,7 +598,11 @@ def _from_pyarrow(value: Any, name: str, pyarrow: Any) -> Array:
     except (pyarrow.ArrowException, NotImplementedError, ValueError, TypeError):
         raise _OfAnotherType(kind) from None
     elements = _of_numbers(elements, name, kind)
-    return Array(elements, NUMPY, lambda result: pyarrow.array(result, kind if _is_time(result, elements) else None))
+    own = stored.type.value_type if pyarrow.types.is_dictionary(stored.type) else kind
+    zoned = pyarrow.types.is_timestamp(own) and own.tz is not None
+    return Array(
+        elements, NUMPY, lambda result: pyarrow.array(result, own if _is_time(result, elements) else None), zoned=zoned
+    )
 
 
 def _is_moved_as_bytes(kind: Any, types: Any) -> bool:
@@ -605,8 +616,10 @@ def _bytes_of_pyarrow(stored: Any, kind: Any, pyarrow: Any) -> Array:
     memory = stored.buffers()[1]
     elements = np.empty(0, f"V{size}") if len(stored) == 0 else np.frombuffer(memory, f"V{size}", end)[first:]
 
-    def own(result: np.ndarray) -> Any:
-        made = pyarrow.Array.from_buffers(stored.type, len(result), [None, pyarrow.py_buffer(result)])
+    def own(result: np.ndarray) -> Any:  # the masked elements of a result are NULL
+        missing = np.ma.getmask(result)
+        valid = None if missing is np.ma.nomask else pyarrow.py_buffer(np.packbits(~missing, bitorder="little"))
+        made = pyarrow.Array.from_buffers(stored.type, len(result), [valid, pyarrow.py_buffer(np.ma.getdata(result))])
         return made if kind == stored.type else pyarrow.ExtensionArray.from_storage(kind, made)
 
     return _opaque(elements, str(kind), pyarrow.array, own)
@@ -640,14 +653,15 @@ def _from_polars(value: Any, name: str, polars: Any) -> Array:
         raise _OfAnotherType(f"{kind} ({error})") from None
     elements = _of_numbers(elements, name, kind)
 
+    zone = getattr(kind, "time_zone", None)
+
     def back(result: np.ndarray) -> Any:
         series = polars.Series(value.name, result)
-        zone = getattr(kind, "time_zone", None)
         if zone is None or not _is_time(result, elements):
             return series
         return series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
 
-    return Array(elements, NUMPY, back)
+    return Array(elements, NUMPY, back, zoned=zone is not None)
 
 
 def arrow_of_polars(value: Any, name: str) -> Any:
@@ -686,12 +700,14 @@ def _from_pandas(value: Any, name: str, pandas: Any) -> Array:
         elements = _of_numbers(value.to_numpy(copy=False), name, kind)
 
     def back(result: np.ndarray) -> Any:
-        if result.dtype.kind == "V":
-            return pandas.Series(arrow.give(result), dtype=kind, name=label)
+        if arrow is not None:
+            made = arrow.give(result)
+            return pandas.Series(made, dtype=pandas.ArrowDtype(made.type), name=label)
         series = pandas.Series(result, name=label)
         return series if zone is None or result.dtype != elements.dtype else series.dt.tz_localize("UTC").dt.tz_convert(zone)
 
-    return Array(elements, NUMPY, back, labels, None if arrow is None else arrow.opaque)
+    opaque, zoned = (None, zone is not None) if arrow is None else (arrow.opaque, arrow.zoned)
+    return Array(elements, NUMPY, back, labels, opaque, zoned)
 
 
 def _from_xarray(value: Any, name: str) -> Array:

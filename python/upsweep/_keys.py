@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import NUMPY, Array, library_of, take_in
+from ._arrays import NUMPY, Array, library_of, require_column, take_in
+from ._objects import Unsupported, are_numbers
+from ._query import arrow_of
 
-KEYS = "{}: numbers, booleans, dates, times or text are needed, not {}"
+KEYS = "numbers, booleans, dates, times or text are needed, not {}"
 _MOST = 2**63
 
 
@@ -31,13 +33,20 @@ def are_several(keys: Any) -> bool:
 
 def key_of(value: Any, name: str) -> Key | None:
     """One key; None for integers and booleans, which the core takes, and for arrays on a GPU."""
-    text = _text_of_python(value)
-    if text is not None:
-        return _of_arrow(value, name, lambda rows: text[rows], text)
+    if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray) and value.ndim == 1:
+        if value.dtype.kind in "SU":
+            return _of_fixed_text(value.view(np.ndarray), name)
+        if value.dtype.kind in "OT":
+            return _of_objects(value, value, name)
+    if isinstance(value, list) and not are_numbers(value):
+        return _of_objects(value, _objects(value), name)
     try:
-        array = take_in(value, name)
+        array = take_in(value, name, KEYS)
     except (TypeError, ValueError):  # of text, of decimals, or with nulls
-        return _of_library(value, name)
+        found = _of_objects(value, _objects(value), name) if isinstance(value, list) else _of_library(value, name)
+        if found is None:
+            raise
+        return found
     if array.xp is not NUMPY:
         return None
     if array.opaque is not None:
@@ -47,47 +56,111 @@ def key_of(value: Any, name: str) -> Key | None:
     kind = array.data.dtype.kind
     if kind in "iub":
         return None
-    if kind in "fmM":
+    if kind in "fmM" and array.data.dtype.itemsize <= 8:
         return _of_numbers(array)
-    raise TypeError(KEYS.format(name, array.dtype))
-
-
-def _text_of_python(value: Any) -> np.ndarray | None:
-    """A list of strings, or a NumPy array of them, as an array; None for anything else."""
-    if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
-        return np.array(value, object)
-    is_text = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "UST"
-    is_text = is_text or (isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim == 1)
-    return value if is_text else None
+    raise TypeError(f"{name}: {KEYS.format(array.dtype)}")
 
 
 def _of_numbers(array: Array) -> Key:
     """Keys of floats: -0.0 is 0.0, and every NaN is the same. Keys of times: every NaT is the same."""
-    data = array.data
-    if data.dtype.kind == "f":
-        data = np.where(np.isnan(data), np.array(np.nan, data.dtype), data + data.dtype.type(0))
-    codes = NUMPY.contiguous(data).view(f"i{data.dtype.itemsize}").astype(np.int64)
-    return Key(codes, lambda rows: array.give(data[rows]))
+    data = _unique_floats(array.data) if array.data.dtype.kind == "f" else array.data
+    return Key(_bits(data), lambda rows: array.give(data[rows]))
+
+
+def _unique_floats(data: np.ndarray) -> np.ndarray:
+    """The floats, with one zero and one NaN."""
+    return np.where(np.isnan(data), np.array(np.nan, data.dtype), data + data.dtype.type(0))
+
+
+def _bits(data: np.ndarray) -> np.ndarray:
+    return NUMPY.contiguous(data).view(f"i{data.dtype.itemsize}").astype(np.int64)
+
+
+def _of_fixed_text(text: np.ndarray, name: str) -> Key:
+    """Keys of NumPy's text of a fixed length, which are numbered by their bytes."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise _without_pyarrow(name) from None
+    memory = pyarrow.py_buffer(np.ascontiguousarray(text).view(np.uint8))
+    cells = pyarrow.Array.from_buffers(pyarrow.binary(text.dtype.itemsize), len(text), [None, memory])
+    return Key(_numbers_of(cells), lambda rows: text[rows])
+
+
+def _of_objects(value: Any, objects: np.ndarray, name: str) -> Key:
+    """Keys that are Python objects, or NumPy's text of any length."""
+    given = objects.tolist() if objects.dtype.kind == "T" else objects
+    return _of_arrow(value, name, lambda rows: _positive_objects(objects[rows]), given)
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    return np.fromiter(values, object, len(values))
 
 
 def _of_library(value: Any, name: str) -> Key | None:
     """Keys that NumPy does not hold: those of an array of pyarrow, Polars or pandas."""
     library = library_of(value)
+    if library not in ("pandas", "polars", "pyarrow"):
+        return None
+    require_column(value, name, library)
     if library == "pyarrow":
         import pyarrow
 
         if value.type == pyarrow.string_view():  # views have no take()
             strings = value.cast(pyarrow.large_string())
             return _of_arrow(value, name, lambda rows: strings.take(pyarrow.array(rows)).cast(value.type), strings)
-        return _of_arrow(value, name, lambda rows: value.take(pyarrow.array(rows)), value)
+        return _of_arrow(value, name, lambda rows: _positive(value.take(pyarrow.array(rows))), value)
     if library == "polars":
-        return _of_arrow(value, name, lambda rows: value.gather(rows), value.to_arrow())
-    if library == "pandas":
-        taken = getattr(value, "iloc", value)
-        return _of_arrow(
-            value, name, lambda rows: taken[rows].reset_index(drop=True) if hasattr(value, "iloc") else taken[rows], value
-        )
-    return None
+        return _of_arrow(value, name, lambda rows: _positive_of_polars(value.gather(rows)), value)
+
+    elements = value.array if hasattr(value, "iloc") else value
+    return _of_arrow(value, name, lambda rows: _positive_of_pandas(elements[rows], value), value)
+
+
+def _positive(found: Any) -> Any:
+    """The floats of a pyarrow array, in which -0.0 is 0.0; any other array itself."""
+    import pyarrow
+
+    is_encoded = pyarrow.types.is_dictionary(found.type)
+    if not pyarrow.types.is_floating(found.type.value_type if is_encoded else found.type):
+        return found
+    floats = found.combine_chunks() if isinstance(found, pyarrow.ChunkedArray) else found
+    if is_encoded:
+        return pyarrow.DictionaryArray.from_arrays(floats.indices, _positive(floats.dictionary), ordered=found.type.ordered)
+    values = floats.to_numpy(zero_copy_only=False)
+    return pyarrow.array(values + values.dtype.type(0), found.type, mask=np.asarray(floats.is_null()))
+
+
+def _positive_of_polars(found: Any) -> Any:
+    import polars
+
+    return polars.Series(found.name, _positive(found.to_arrow()), dtype=found.dtype) if found.dtype.is_float() else found
+
+
+def _positive_of_pandas(found: Any, like: Any) -> Any:
+    """Elements of an array of pandas, in which -0.0 is 0.0; as a Series of the same name if `like` is a Series."""
+    import pandas
+
+    kind = found.dtype
+    if isinstance(found, pandas.arrays.NumpyExtensionArray):  # of Python objects
+        found = pandas.array(_positive_objects(found.to_numpy()), dtype=kind)
+    elif isinstance(kind, pandas.ArrowDtype) and kind.kind == "f":
+        found = kind.__from_arrow__(_positive(found.__arrow_array__()))
+    elif pandas.api.types.is_float_dtype(kind):
+        found[(found == 0).fillna(False)] = 0.0
+    return pandas.Series(found, dtype=like.dtype, name=like.name) if hasattr(like, "iloc") else found
+
+
+def _positive_objects(found: np.ndarray) -> np.ndarray:
+    if any(issubclass(each, (float, np.floating)) for each in set(map(type, found))):
+        for place, each in enumerate(found):
+            if isinstance(each, (float, np.floating)) and each == 0:
+                found[place] = abs(each)
+    return found
+
+
+def _without_pyarrow(name: str) -> ImportError:
+    return ImportError(f"{name}: keys of this type are numbered with pyarrow, which is not installed")
 
 
 def _of_arrow(value: Any, name: str, rows: Callable[[np.ndarray], Any], values: Any) -> Key:
@@ -95,24 +168,37 @@ def _of_arrow(value: Any, name: str, rows: Callable[[np.ndarray], Any], values: 
     try:
         import pyarrow
     except ImportError:
-        raise ImportError(f"{name}: keys of this type are numbered with pyarrow, which is not installed") from None
+        raise _without_pyarrow(name) from None
     try:
-        array = values if isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)) else pyarrow.array(values)
+        array = arrow_of(values, name)
         if isinstance(array, pyarrow.ChunkedArray):
             array = pyarrow.concat_arrays(array.chunks) if array.num_chunks else pyarrow.array([], array.type)
         if pyarrow.types.is_dictionary(array.type):
             array = array.dictionary_decode()
+        if pyarrow.types.is_floating(array.type):
+            return Key(_bits_of_floats(array), rows)
         if array.type == pyarrow.string_view():  # of Polars
             array = array.cast(pyarrow.large_string())
-        elif array.type == pyarrow.float16():
-            array = array.cast(pyarrow.float32())
         elif pyarrow.types.is_decimal(array.type) and array.type.bit_width < 128:
             array = array.cast(pyarrow.decimal128(array.type.precision, array.type.scale))
-        indices = array.dictionary_encode().indices.fill_null(-1)
-    except (pyarrow.ArrowException, NotImplementedError, TypeError):
+        return Key(_numbers_of(array), rows)
+    except (pyarrow.ArrowException, NotImplementedError, TypeError) as error:
         kind = getattr(value, "type", None) or getattr(value, "dtype", None) or type(value).__name__
-        raise TypeError(KEYS.format(name, kind)) from None
-    return Key(np.asarray(indices).astype(np.int64), rows)
+        if isinstance(error.__cause__, Unsupported):
+            kind = error.__cause__
+        raise TypeError(f"{name}: {KEYS.format(kind)}") from None
+
+
+def _numbers_of(array: Any) -> np.ndarray:
+    """A number for each element of a pyarrow array, which is equal where the elements are; -1 for NULL."""
+    return np.asarray(array.dictionary_encode().indices.fill_null(-1)).astype(np.int64)
+
+
+def _bits_of_floats(array: Any) -> np.ndarray:
+    """The bits of the floats, which are equal where the keys are. Those of NULL are a NaN that no other key has."""
+    codes = _bits(_unique_floats(array.to_numpy(zero_copy_only=False)))
+    codes[np.asarray(array.is_null())] = -1
+    return codes
 
 
 def of_integers(value: Any, name: str) -> Key:

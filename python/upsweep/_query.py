@@ -20,8 +20,10 @@ import numpy as np
 
 from . import _core, _options
 from ._arrays import NUMPY, is_number, text, whole, whole_number, word
+from ._objects import Unsupported, are_numbers, of_objects
 
 _SHOWN_ROWS = 20
+_NAT = -(2**63)  # the integer of NumPy's NaT
 
 # Arrow's formats for NumPy's types that are used in place.
 _FORMATS = {
@@ -78,7 +80,17 @@ class Answer:
     def _values(self, index: int) -> list[Any]:
         _, kind, scale, zone = self._fields[index]
         zone_info = _zone_info(zone) if zone else None
-        return [python_value(kind, scale, zone_info, value) for value in self._answer.values(index)]
+        return [python_value(kind, scale, zone_info, value) for value in self._integers(index)]
+
+    def _integers(self, index: int) -> list[Any]:
+        """The values of a column as the core returns them, those of dates and times as integers."""
+        name, kind, *_ = self._fields[index]
+        values: list[Any] = self._answer.values(index)
+        if kind in ("timestamp", "duration") and _NAT in values:
+            raise OverflowError(
+                f"column {name!r}: the {kind} in row {values.index(_NAT)} is -2^63, which NumPy reads as NaT: use pyarrow.table(answer)"
+            )
+        return values
 
     def __getitem__(self, column: str | int) -> np.ndarray:
         """Returns a column by its name or number, as a NumPy array.
@@ -90,12 +102,12 @@ class Answer:
         """
         index = self._index(column)
         _, kind, scale, _ = self._fields[index]
-        values = self._answer.values(index)
+        values = self._integers(index)
         if kind == "real":
             return np.array([np.nan if value is None else value for value in values], np.float64)
         dtype = {"date": "M8[D]", "timestamp": f"M8[{_unit(scale)}]", "duration": f"m8[{_unit(scale)}]"}.get(kind)
         if dtype:
-            return np.array([np.iinfo(np.int64).min if value is None else value for value in values], np.int64).view(dtype)
+            return np.array([_NAT if value is None else value for value in values], np.int64).view(dtype)
         if kind == "boolean" and None not in values:
             return np.array(values, np.bool_)
         if kind == "integer" and None not in values and all(-(2**63) <= value < 2**63 for value in values):
@@ -453,6 +465,7 @@ def _table(source: Any, name: str, statement: Any, csv: Mapping[str, Any]) -> tu
     if library == "awkward" and getattr(source, "fields", None):
         return _columns({field: source[field] for field in source.fields}, name, statement), None
     if library in ("duckdb", "_duckdb") and hasattr(source, "types"):
+        _refuse_zones_of_times(source, statement, name)
         types = [(str(kind), kind.id == "enum") for kind in source.types]  # Arrow's stream lacks the order of enums
         return stream(source, name, True, types), None
     if hasattr(source, "__arrow_c_stream__"):
@@ -481,6 +494,13 @@ def stream(source: Any, name: str, one_pass: bool = False, types: Sequence[tuple
     """The table that an Arrow stream contains. `types`: for each column the type name in its library, and whether it is an
     ordered category, which Arrow may not tell. An empty name stands for Arrow's name."""
     return native().Table.of_stream(source.__arrow_c_stream__(), one_pass, name, list(types))
+
+
+def _refuse_zones_of_times(relation: Any, statement: Any, name: str) -> None:
+    """Raises TypeError for times of day with a time zone, which DuckDB's Arrow stream lacks."""
+    for column, kind in zip(relation.columns, relation.types, strict=True):
+        if kind.id == "time with time zone" and statement.may_name(column):
+            raise TypeError(f"{name}: column {column!r} has unsupported type {kind}; cast it to TIME, or leave it out")
 
 
 _READ: weakref.WeakSet[Any] = weakref.WeakSet()  # readers that a query has begun to read
@@ -525,8 +545,13 @@ def _record_batch(source: Any, name: str) -> Any:
 def _frame(frame: Any, name: str) -> Any:
     pyarrow = _pyarrow(f"{name}: a pandas {type(frame).__name__}")
     types = [(_type_name(frame[column]), False) for column in frame]
+    own = [column for column in frame if _is_converted(frame[column].dtype)]
     try:
-        source = pyarrow.table(frame)
+        given = arrow_columns(frame[own], name)
+        if len(own) < len(types):
+            rest = pyarrow.table(frame.drop(columns=own))
+            given |= dict(zip(rest.column_names, rest.columns, strict=True))
+        source = pyarrow.table({column: given[column] for column in frame})
     except (pyarrow.ArrowException, OverflowError, TypeError, UnicodeEncodeError):  # to name the invalid column
         source = pyarrow.table(arrow_columns(frame, name))
     return stream(source, name, types=types)
@@ -534,7 +559,34 @@ def _frame(frame: Any, name: str) -> Any:
 
 def arrow_columns(frame: Any, name: str) -> dict[str, Any]:
     """The columns of a pandas frame as pyarrow arrays. Errors for a column that Arrow cannot represent name this column."""
-    return {column: _arrow(frame[column], f"{name}.{column}") for column in frame}
+    return {column: arrow_of(frame[column], f"{name}.{column}") for column in frame}
+
+
+def _is_converted(kind: Any) -> bool:
+    """Whether upsweep converts columns of this type of pandas. pyarrow would lose the time zones of categories, and parts of Python
+    objects. For times with a zone, pyarrow uses a function that pandas warns of."""
+    import pandas
+
+    if isinstance(kind, pandas.CategoricalDtype):
+        return kind.categories.dtype == bool or _is_converted(kind.categories.dtype)
+    return kind == object or isinstance(kind, pandas.DatetimeTZDtype)
+
+
+def _of_pandas(values: Any, pyarrow: Any) -> Any:
+    """Converts a Series, an Index or an array of pandas to a pyarrow array."""
+    import pandas
+
+    kind = values.dtype
+    if not _is_converted(kind):
+        return pyarrow.array(values)
+    if isinstance(kind, pandas.DatetimeTZDtype):
+        return pyarrow.array(values.to_numpy(f"M8[{kind.unit}]"), pyarrow.timestamp(kind.unit, kind.tz))
+    if isinstance(kind, pandas.CategoricalDtype):
+        codes = pandas.Categorical(values).codes
+        categories = _of_pandas(kind.categories, pyarrow)
+        made = pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes, mask=codes < 0), categories, ordered=kind.ordered)
+        return made if kind.ordered or not pyarrow.types.is_boolean(categories.type) else made.dictionary_decode()
+    return of_objects(values.to_numpy(), nan_is_null=True)
 
 
 def _polars(column: Any, what: str) -> Any:
@@ -557,7 +609,7 @@ def _type_name(column: Any) -> str:
     return "" if dtype == "object" else dtype
 
 
-def _arrow(values: Any, what: str) -> Any:
+def arrow_of(values: Any, what: str) -> Any:
     """Converts values to a pyarrow array; integers beyond int64 become decimals of 38 digits."""
     import pyarrow
 
@@ -571,7 +623,10 @@ def _arrow(values: Any, what: str) -> Any:
             import awkward
 
             return awkward.to_arrow(values, extensionarray=False)
-        return pyarrow.array(values)
+        if library == "pandas":
+            return _of_pandas(values, pyarrow)
+        is_objects = isinstance(values, (list, tuple)) or (isinstance(values, np.ndarray) and values.dtype == object)
+        return of_objects(values) if is_objects else pyarrow.array(values)
     except UnicodeEncodeError:
         row = next(row for row, value in enumerate(values) if isinstance(value, str) and not _is_utf8(value))
         raise ValueError(f"{what}: row {row} is text that is not UTF-8; convert the column to UTF-8 or leave it out") from None
@@ -580,8 +635,11 @@ def _arrow(values: Any, what: str) -> Any:
             return pyarrow.array(values, pyarrow.decimal128(38, 0))
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
             raise OverflowError(f"{what}: integers of more than 38 digits, or integers mixed with other values") from None
+    except Unsupported as error:
+        raise TypeError(f"{what}: has {error}; make all of them numbers, dates or text, or leave the column out") from error
     except (pyarrow.ArrowException, TypeError) as error:
-        raise _no_column(values, what) from error
+        kind = _type_name(values) or type(values).__name__
+        raise TypeError(f"{what}: has unsupported type {kind}; convert it to numbers, dates or text, or omit it") from error
 
 
 def _is_utf8(value: str) -> bool:
@@ -591,17 +649,6 @@ def _is_utf8(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _no_column(values: Any, what: str) -> TypeError:
-    """The error for values that Arrow cannot represent as a column."""
-    kind = _type_name(values)
-    if kind:
-        return TypeError(f"{what}: has unsupported type {kind}; convert it to numbers, dates or text, or omit it")
-    names = list(dict.fromkeys(type(value).__name__ for value in values if value is not None))
-    return TypeError(
-        f"{what}: has Python objects of type {' and '.join(names[:3])}; make all of them numbers, dates or text, or leave the column out"
-    )
 
 
 def _pandas(frame: Any, statement: Any, name: str) -> Any:
@@ -653,7 +700,7 @@ def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
         arrays = [_array_column(column, values) for column, values in wanted.items()]
         return native().Table.of_arrays(arrays + unread, next(iter(lengths.values()), 0))
     pyarrow = _pyarrow(f"{name}: a column that is not a NumPy array of numbers or dates")
-    arrays = {column: _arrow(values, f"{name}.{column}") for column, values in wanted.items()}
+    arrays = {column: arrow_of(values, f"{name}.{column}") for column, values in wanted.items()}
     return stream(pyarrow.table(arrays), name, types=[(_type_name(values), False) for values in wanted.values()])
 
 
@@ -667,9 +714,9 @@ def _array(values: Any, what: str) -> Any:
         if any(isinstance(value, (list, tuple, np.ndarray)) for value in values):  # a column of lists
             return values
         made = np.asarray(values)
-        if made.dtype.kind in "fO" and all(type(value) is int for value in values):
-            return _large_integers(values, what)
-        if made.dtype.kind not in "iufb":
+        if made.dtype.kind in "fO" and all(isinstance(value, (int, np.integer)) for value in values):
+            return _large_integers([int(value) for value in values], what)
+        if made.dtype.kind not in "iufb" or not are_numbers(values):
             return values
         values = made
     if not isinstance(values, np.ndarray):
@@ -687,7 +734,7 @@ def _large_integers(values: Sequence[int], what: str) -> Any:
         return np.array(values, np.uint64)
     except OverflowError:
         _pyarrow(f"{what}: integers that fit neither int64 nor uint64, all of them,")
-        return _arrow(values, what)
+        return arrow_of(values, what)
 
 
 def _array_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, Any]:

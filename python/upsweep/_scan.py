@@ -320,7 +320,10 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
     x = take_in(value, "x")
     times, initial, target = take_times(x, "x", op, dtype, initial, out)
     if times is not None:
-        result = times.without_identity(_scan(x.data, op, exclusive, initial, axis, None, overflow, target, name))
+        result = _scan(x.data, op, exclusive, initial, axis, None, overflow, target, name)
+        times.require_sums(result, _options.checks(-1, overflow))
+        if exclusive:
+            times.mark_first(result, _axis(axis, result.ndim, name))
         return out if out is not None else x.give(result, beside=True)
     require_numbers(x, "x")
     if x.data.ndim == 0:
@@ -457,6 +460,7 @@ def reduce(
     times, initial, target = take_times(given_x, "x", op, dtype, initial, out)
     if times is not None:
         result = reduce(given_x.data, op=op, initial=initial, axis=axis, overflow=overflow, out=target)
+        times.require_sums(result, _options.checks(-1, overflow), "the sum" if axis is None else "element {} of the result")
         if out is not None:
             return out
         return times.scalar(result) if axis is None else given_x.give(result)

@@ -110,8 +110,8 @@ def segmented_reduce(
     -------
     array of shape (n,)
         The result of an empty list is `initial`, or the operator's identity. The identity is 0 or 1, for "min" the maximum value
-        of the type, and for "max" the minimum value; of dates and times both are NaT. For "argmin" and "argmax" the result of an empty list is -1. Positions
-        count from the start of the list. NaN is both minimum and maximum of a list that contains NaN.
+        of the type, and for "max" the minimum value; of dates and times both are NaT, of times of day NULL. For "argmin" and
+        "argmax" the result of an empty list is -1. Positions count from the start of the list. NaN is both minimum and maximum of a list that contains NaN.
 
     Raises
     ------
@@ -147,8 +147,19 @@ def segmented_reduce(
         first, ragged.content.xp.elements(result),
     )  # fmt: skip
     if times is not None:
-        times.without_identity(result)
+        times.require_sums(result, _options.checks(-1, overflow), "the sum of list {}")
+        times.mark_empty(result, lambda: _counts(ragged))
     return _give(ragged.content, result, given, out)
+
+
+def _counts(ragged: Ragged) -> np.ndarray:
+    """The number of elements of each list in host memory, without null elements."""
+    counts = np.empty(ragged.lists.count, np.int64)
+    where = _options.place(-1, 0, rung="")
+    _core.segmented_reduce(
+        where, "count", ragged.lists.bounds, ragged.lists.valid, _elements(ragged), ragged.valid, None, counts
+    )
+    return counts
 
 
 @plain
@@ -341,18 +352,14 @@ def _offsets_of_runs(keys: Array, count: int) -> Any:
     return offsets
 
 
-def _require_as_many(keys: Array, values: Any, op: str | None = None, dtype: Any = None) -> Array:
-    """Converts the values. With an operator, dates, times and durations become integers, and its results become times again."""
-    taken = take_in(values, "values")
-    if op is not None:
-        take_times(taken, "values", op, dtype, None, None)
-    if tuple(taken.data.shape) != tuple(keys.data.shape):
-        raise ValueError(f"values: shape {tuple(taken.data.shape)}, but that of the keys is {tuple(keys.data.shape)}")
-    require_numbers(taken, "values")
-    if taken.xp.device != keys.xp.device:
+def _require_as_many(keys: Array, values: Array) -> None:
+    """Raises an error for values that cannot belong to the keys, and makes the values contiguous."""
+    if tuple(values.data.shape) != tuple(keys.data.shape):
+        raise ValueError(f"values: shape {tuple(values.data.shape)}, but that of the keys is {tuple(keys.data.shape)}")
+    require_numbers(values, "values")
+    if values.xp.device != keys.xp.device:
         raise ValueError("values: they must be on the same device as the keys")
-    taken.data = taken.xp.contiguous(taken.data)
-    return taken
+    values.data = values.xp.contiguous(values.data)
 
 
 def _give_first(like: Array, result: Any, out: Any) -> Any:
@@ -405,7 +412,8 @@ def reduce_by_key(
     (array([2, 5]), array([30, 30]))
     """
     taken = _keys(keys)
-    given = _require_as_many(taken, values)
+    given = take_in(values, "values")
+    _require_as_many(taken, given)
     xp = taken.xp
     wanted = _reduced_type(given, op, initial, dtype, None, overflow)
     where = _options.place(xp.device, xp.stream, overflow)
@@ -461,7 +469,8 @@ def scan_by_key(
     array([10, 30, 30])
     """
     taken = _keys(keys)
-    given = _require_as_many(taken, values)
+    given = take_in(values, "values")
+    _require_as_many(taken, given)
     operator_name(op)
     wanted = type_of_result(given, op, dtype, take_out(out) if out is not None else None, overflow)
     result, place = _result(given, given.data.shape, wanted, out, [taken.data, given.data])
@@ -508,7 +517,7 @@ def group_by(
     Parameters
     ----------
     keys : array of shape (m,), or tuple of such arrays
-        Integers, floats, booleans, dates, times or text. The float -0.0 is the key 0.0, and every NaN is one key. NULL is a
+        Integers, floats, booleans, dates, times or text, also as Python objects of one kind. The float -0.0 is the key 0.0, and every NaN is one key. NULL is a
         separate key. A tuple contains several keys: rows are in one group if all their keys are equal. Keys other than
         integers must be in host memory.
     values : array of shape (m,)
@@ -562,7 +571,9 @@ def group_by(
         given_keys = tuple(key.rows(firsts) for key in all_keys)
         return (given_keys if several else given_keys[0], *results)
     taken = _keys(keys, INTEGERS)
-    given = _require_as_many(taken, values, op, dtype)
+    given = take_in(values, "values")
+    times, *_ = take_times(given, "values", op, dtype, None, None)
+    _require_as_many(taken, given)
     wanted = type_of_result(given, op, dtype, None, overflow)
     given.data = _values_for(given, op, wanted)
     results = [(taken, taken.dtype), (given, wanted)]
@@ -584,4 +595,6 @@ def group_by(
     groups = _core.group_by(
         where, op, taken.xp.elements(taken.data), given.xp.elements(given.data), firsts, folded, counted
     )  # fmt: skip
+    if times is not None:
+        times.require_sums(outputs[1][:groups], _options.checks(-1, overflow), "the sum of group {}")
     return tuple(_give_first(like, output[:groups], place) for (like, _), output, place in zip(results, outputs, places))

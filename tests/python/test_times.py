@@ -2,6 +2,7 @@
 # tests/python/test_times.py: dates, times and durations in queries, folds and keys; keys of floats, text and several
 # arrays. NumPy, pandas and DuckDB are the references.
 import datetime
+import decimal
 import math
 import zoneinfo
 
@@ -328,8 +329,6 @@ def test_times_of_day():
             latest = upsweep.group_by(np.array([1, 2, 1]), x, op="max")[1]
             assert [str(each) for each in latest] == [str(x[2]), str(x[1])]
         assert upsweep.scan(array, op="max").equals(pyarrow.array([times[0], times[0], times[2]], of(unit)))
-    with pytest.raises(ValueError, match="no times of day"):
-        upsweep.segmented_reduce(array, np.array([0, 0, 3]), op="max")
     with pytest.raises(TypeError, match="add is not defined for time64"):
         upsweep.reduce(array)
     with pytest.raises(ValueError, match="finer unit"):
@@ -361,3 +360,312 @@ def test_files_with_times_of_day_of_several_units_are_one_table(tmp_path):
     read = upsweep.read([str(tmp_path / "a.arrow"), str(tmp_path / "b.arrow")])
     assert read["t"].type == pyarrow.time32("ms")
     assert read["t"].to_pylist() == [datetime.time(1, 2, 3), None] * 2
+
+
+# ------------------------------------------------------------------------------- keys of floats with NULL, and of text
+
+
+def listed(array):
+    """The elements of an array of any library, NaN as text, and the sign of zeros."""
+    values = array.to_pylist() if hasattr(array, "to_pylist") else array.to_list() if hasattr(array, "to_list") else list(array)
+    return [None if value is None or str(value) == "<NA>" else str(float(value)) for value in values]
+
+
+@pytest.mark.parametrize("size", ["16", "32", "64"])
+def test_keys_of_floats_with_nulls(size):
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    values = np.array([1, 2, 4, 8, 16, 32])
+    quiet = {"16": (0x7E00, 0xFE01), "32": (0x7FC00000, 0xFFC00001), "64": (0x7FF8 << 48, 0xFFF8000000000001)}[size]
+    floats = np.array([-0.0, 0.0, 0.0, 0.0, 1.5, 0.0], f"f{int(size) // 8}")
+    floats[2:4] = np.array(quiet, f"u{int(size) // 8}").view(floats.dtype)
+    array = pa.array(floats, mask=np.arange(6) == 5)
+    kind = pandas.ArrowDtype(array.type)
+    cases = [
+        array,
+        pa.chunked_array([array[:1], array[1:]]),
+        pa.concat_arrays([array, array])[6:],
+        pl.Series("k", array),
+        pandas.Series(array, dtype=kind, name="k", index=range(3, 9)),
+        pandas.array(array, dtype=kind),
+        np.array([None if i == 5 else value for i, value in enumerate(floats)], object),
+        [None if i == 5 else value for i, value in enumerate(floats)],
+    ]
+    if size != "16":
+        cases += [array.dictionary_encode(), pandas.Series(floats, dtype=f"Float{size}").mask(np.arange(6) == 5)]
+        cases[-1].array._mask[2:4] = False  # NaN is not NULL there
+        cases[-1].array._data[2:4] = np.nan
+    for keys in cases:
+        found, sums = upsweep.group_by(keys, values)
+        assert (listed(found), sums.tolist()) == (["0.0", "nan", "1.5", None], [3, 12, 16, 32]), repr(keys)
+        if not isinstance(keys, list):
+            assert type(found) is type(keys) or isinstance(found, pa.Array)
+            assert getattr(found, "dtype", None) == getattr(keys, "dtype", None)
+        (found, _), sums = upsweep.group_by((keys, np.ones(6, np.int64)), values)
+        assert (listed(found), sums.tolist()) == (["0.0", "nan", "1.5", None], [3, 12, 16, 32]), repr(keys)
+    found, sums = upsweep.group_by(np.array([-0.0, 0.0, 1.0], object), values[:3])
+    assert found.dtype == object and (listed(found), sums.tolist()) == (["0.0", "1.0"], [3, 4])
+    found, sums = upsweep.group_by(pandas.Series([-0.0, 0.0, None], dtype=object, name="k"), values[:3])
+    assert found.dtype == object and found.name == "k" and (listed(found), sums.tolist()) == (["0.0", None], [3, 4])
+
+
+def test_keys_of_text_with_nul():
+    for keys in (
+        np.array(["a", "a\0b", "c", "a"]),
+        np.array([b"a", b"a\0b", b"c", b"a"]),
+        np.array(["a", "a\0b", "c", "a"], ">U5"),
+        np.array(["a", "-", "a\0b", "-", "c", "-", "a"])[::2],
+        np.array(["a", "a\0b", "c", "a"], object),
+        np.array(["a", "a\0b", "c", "a"], np.dtypes.StringDType()),
+        ["a", "a\0b", "c", "a"],
+        np.array(["\ud800", "b", "c", "\ud800"]),  # not UTF-8
+    ):
+        found, sums = upsweep.group_by(keys, np.array([1, 2, 4, 8]))
+        assert sums.tolist() == [9, 2, 4] and found.tolist() == list(keys[:3])
+        assert isinstance(keys, list) or found.dtype == keys.dtype
+        assert upsweep.group_by((keys, np.ones(4, np.int8)), np.array([1, 2, 4, 8]))[1].tolist() == [9, 2, 4]
+    assert len(upsweep.group_by(np.array([], "U3"), np.array([], np.int64))[0]) == 0
+    with pytest.raises(ValueError, match="keys: row 1 is text that is not UTF-8"):
+        upsweep.group_by(["a", "\ud800"], np.array([1, 2]))
+
+
+# ----------------------------------------------------------------------------------------------------- Python objects
+
+
+def mixed_times():
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    day, noon = datetime.date(2024, 1, 1), datetime.datetime(2024, 1, 1, 12)
+    several, zones = "Python objects of type \\w+ and \\w+", "times with and without a time zone"
+    return [
+        ([day, noon], several),
+        ([day, 5], several),
+        ([noon, 2.5], several),
+        ([datetime.timedelta(1), 3], several),
+        ([datetime.time(1), np.timedelta64(1, "ns")], several),
+        ([day, np.datetime64("2024-01-01")], several),
+        ([np.bool_(True), day], several),
+        (["a", b"a"], several),
+        ([noon, noon.replace(tzinfo=zone)], zones),
+        ([datetime.time(1), datetime.time(1, tzinfo=zone)], "times of day with a time zone"),
+        ([np.datetime64("2024-01-01"), None, np.datetime64("2024-01-01T00:00:00")], "times of several units"),
+        ([2**53 + 1, 0.5], several),
+    ]
+
+
+@pytest.mark.parametrize("values, reason", mixed_times())
+def test_objects_of_several_kinds_are_refused(values, reason):
+    pandas = pytest.importorskip("pandas")
+    for given in (values, values[::-1], [None, *values]):
+        column = pandas.Series(given, dtype=object)
+        for table in ({"o": given}, {"o": np.array(given, object)}, {"o": column}, pandas.DataFrame({"o": column})):
+            with pytest.raises(TypeError, match=f"t.o: has {reason}; make"):
+                upsweep.query("SELECT o FROM t", t=table)
+        for keys in (given, np.array(given, object), column, (column, np.ones(len(given)))):
+            with pytest.raises(TypeError, match=f"^key.*: numbers, booleans, dates, times or text are needed, not {reason}"):
+                upsweep.group_by(keys, np.arange(len(given)))
+
+
+def test_objects_keep_all_parts():
+    pandas = pytest.importorskip("pandas")
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    noon = datetime.datetime(2024, 1, 1, 12)
+    for values, expected in (
+        ([pandas.Timestamp("2024-01-01 00:00:00.000000001"), noon], [np.datetime64("2024-01-01T00:00:00.000000001"), noon]),
+        ([pandas.Timedelta(1, "ns"), datetime.timedelta(1)], [np.timedelta64(1, "ns"), datetime.timedelta(1)]),
+        ([pandas.Timestamp("3000-01-01")], [datetime.datetime(3000, 1, 1)]),
+        ([pandas.NaT, noon], [None, noon]),
+        ([pandas.NA, "a"], [None, "a"]),
+        ([noon.replace(tzinfo=zone), noon.replace(tzinfo=datetime.UTC)],) * 2,
+        ([np.datetime64("2024-01-01"), None, np.datetime64("NaT")], [datetime.date(2024, 1, 1), None, None]),
+    ):
+        column = pandas.Series(values, dtype=object)
+        for table in ({"o": values}, {"o": np.array(values, object)}, {"o": column}, pandas.DataFrame({"o": column})):
+            assert upsweep.query("SELECT o FROM t", t=table).rows() == [(value,) for value in expected]
+    spans = pandas.Series([pandas.Timedelta(1, "ns"), pandas.Timedelta(2, "ns"), None, pandas.Timedelta(1, "ns")], dtype=object)
+    found, sums = upsweep.group_by(spans, np.array([1, 2, 4, 8]))
+    assert found.dtype == object and found.tolist() == spans[:3].tolist() and sums.tolist() == [9, 2, 4]
+    with pytest.raises(TypeError, match="outside of the range"):
+        upsweep.query("SELECT o FROM t", t={"o": [pandas.Timestamp(1), pandas.Timestamp("3000-01-01")]})
+
+
+def test_times_of_day_with_a_zone_of_duckdb():
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    given = duckdb.sql("SELECT '12:00:00+05'::TIMETZ AS t, 1 AS x UNION ALL SELECT '12:00:00+00'::TIMETZ, 2")
+    with pytest.raises(TypeError, match="given: column 't' has unsupported type TIME WITH TIME ZONE"):
+        upsweep.query("SELECT t FROM given", given=given)
+    assert upsweep.query("SELECT SUM(x) FROM given", given=given).rows() == [(3,)]
+
+
+@pytest.mark.filterwarnings("error")
+def test_zones_of_pandas_columns():
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(pandas.to_datetime(["2024-06-01", "2023-06-01", None]).tz_localize("Europe/Berlin"))
+    largest = column[0].to_pydatetime()
+    ordered = pandas.CategoricalDtype(column.dropna().unique()[::-1], ordered=True)
+    for given in (column, column.astype("category"), column.astype(ordered), column.astype(object).astype("category")):
+        for table in ({"o": given}, pandas.DataFrame({"o": given}), pandas.DataFrame({"k": [1, 2, 3], "o": given})):
+            ((found, count),) = upsweep.query("SELECT MAX(o), COUNT(o) FROM t", t=table).rows()
+            assert found == largest and found.utcoffset() == largest.utcoffset() and count == 2
+    keys, sums = upsweep.group_by(column, np.array([1, 2, 4]))
+    assert keys.dtype == column.dtype and keys.equals(column) and sums.tolist() == [1, 2, 4]
+
+
+def test_arrow_types_of_pandas_keep_their_type():
+    pa, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    for kind in (pa.timestamp("us", "Europe/Berlin"), pa.date32(), pa.time64("us"), pa.int16(), pa.bool_(), pa.float32()):
+        array = pa.array([1, 1, 0], pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)
+        series = pandas.Series(array, dtype=pandas.ArrowDtype(kind), index=[5, 6, 7], name="s")
+        for found, places in (
+            (upsweep.scan(series, op="max"), [0, 1, 1]),
+            (upsweep.segmented_reduce(series, np.array([0, 2, 3]), op="max"), [0, 2]),
+            (upsweep.select(np.array([True, False, True]), series), [0, 2]),
+            (upsweep.take(np.array([2, 0]), series), [2, 0]),
+            (upsweep.group_by(series, np.arange(3))[0], [0, 2]),
+            (upsweep.group_by(np.array([1, 2, 1]), series, op="max")[1], [0, 1]),
+        ):
+            assert found.dtype == series.dtype and found.name == "s" and found.tolist() == series.iloc[places].tolist()
+        assert upsweep.segmented_reduce(series, np.array([0, 3]), op="argmin").dtype == pandas.ArrowDtype(pa.int64())
+    assert upsweep.scan(series).index.tolist() == [5, 6, 7]
+
+
+# ---------------------------------------------------------------------------------------------- the limits of 64 bits
+
+
+def test_the_largest_time_is_a_minimum():
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    for kind in ("M8[ns]", "m8[ns]"):
+        largest = np.array([2**63 - 1], np.int64).view(kind)
+        for x in (largest, pa.array(largest), pl.Series(largest), pandas.Series(largest)):
+            back = x.to_numpy if hasattr(x, "to_numpy") else lambda x=x: x
+            for found, expected in (
+                (upsweep.scan(x, op="min"), [largest[0]]),
+                (upsweep.scan(x, op="min", exclusive=True), ["NaT"]),
+                (upsweep.segmented_reduce(x, np.array([0, 0, 1, 1]), op="min"), ["NaT", largest[0], "NaT"]),
+                (upsweep.group_by(np.array([1]), x, op="min")[1], back()),
+                ([upsweep.reduce(x, op="min")], [largest[0]]),
+            ):
+                found = np.asarray(found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found)
+                assert np.array_equal(found.astype(kind).view(np.int64), np.array(expected, kind).view(np.int64))
+    valid = upsweep.segmented_reduce(
+        np.repeat(largest, 2), np.array([0, 1, 2]), op="min", valid=np.array([False, True]), out=np.empty(2, kind)
+    )
+    assert np.isnat(valid).tolist() == [True, False]
+    square = np.array([[5, 3], [7, 1]], "m8[s]")
+    assert np.isnat(upsweep.scan(square, op="min", axis=1, exclusive=True)).tolist() == [[True, False]] * 2
+    assert np.isnat(upsweep.scan(square, op="min", axis=0, exclusive=True)).tolist() == [[True] * 2, [False] * 2]
+
+
+def test_sums_of_durations_that_are_nat():
+    half = np.full(2, -(2**62), "m8[s]")
+    for call, index in (
+        (lambda: upsweep.reduce(half), None),
+        (lambda: upsweep.reduce(half.reshape(2, 1), axis=0), 0),
+        (lambda: upsweep.scan(half), 1),
+        (lambda: upsweep.segmented_reduce(half, np.array([0, 0, 2])), 1),
+        (lambda: upsweep.group_by(np.array([1, 1]), half), 0),
+        (lambda: upsweep.group_by(np.array(["a", "a"]), half), 0),
+    ):
+        with pytest.raises(OverflowError, match="does not fit timedelta64.s.: its integer, -2.63, is NaT") as caught:
+            call()
+        assert (caught.value.index, caught.value.code) == (index, "overflow")
+    assert np.isnat(upsweep.reduce(half, overflow="wrap"))
+    answer = upsweep.query("SELECT SUM(h) AS h FROM t", t={"h": half})
+    for read in (answer.rows, answer.to_dict, lambda: answer["h"]):
+        with pytest.raises(OverflowError, match="column 'h': the duration in row 0 is -2.63"):
+            read()
+
+
+def test_keys_that_are_refused():
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    v = np.array([1, 2, 4])
+    for keys, what in (
+        (pandas.DataFrame({"a": v}), "pandas's DataFrame is not an array"),
+        (pa.table({"a": v}), "pyarrow's Table is not an array"),
+        (pl.DataFrame({"a": v}), "polars's DataFrame is not an array"),
+        (np.array([1, 2, 1], np.longdouble), "needed, not float128"),
+        (np.ma.array(["a", "b", "a"]), "a masked array"),
+        ([1, "a", 2], "needed, not Python objects of type int and str"),
+        (pa.array([[1], [2], [1]]), "needed, not list<"),
+        (object(), "an array is needed, not object"),
+    ):
+        for given in (keys, (keys, v)):
+            with pytest.raises(TypeError, match=f"^keys?( 0)?: .*{what}"):
+                upsweep.group_by(given, v)
+    with pytest.raises(OverflowError, match="keys: integers of more than 38 digits"):
+        upsweep.group_by(pandas.Series([2**170, 1, 1], dtype=object), v)
+
+
+def test_keys_of_python_objects():
+    pl, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    day, v = datetime.date(2024, 1, 1), np.array([1, 2, 4])
+    for keys, expected in (
+        ([day, None, day], [day, None]),
+        ([decimal.Decimal("1.5"), 2, decimal.Decimal("1.50")], [decimal.Decimal("1.5"), 2]),
+        (["a", None, "a"], ["a", None]),
+        ([True, False, True], [True, False]),
+        (pandas.Series([2**70, 1, 2**70], dtype=object), [2**70, 1]),
+        (pl.Series([2**70, 1, 2**70], dtype=pl.Int128), [2**70, 1]),
+    ):
+        found, sums = upsweep.group_by(keys, v)
+        assert list(found) == expected and sums.tolist() == [5, 2]
+
+
+def test_initial_times_of_python_and_pandas():
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    plain = (pandas.Timestamp("2025"), datetime.datetime(2025, 1, 1), datetime.date(2025, 1, 1), np.datetime64("2025"))
+    zoned = (pandas.Timestamp("2025", tz=zone), datetime.datetime(2025, 1, 1, tzinfo=zone))
+    t = pandas.Series(pandas.to_datetime(["2024-01-01"]))
+    arrow = t.dt.tz_localize("UTC").astype(pandas.ArrowDtype(pa.timestamp("us", "UTC")))
+    for x in (t, t.to_numpy(), pa.array(t), pl.Series(t.to_numpy())):
+        for initial in plain:
+            assert upsweep.reduce(x, op="max", initial=initial) == np.datetime64("2025-01-01")
+        for initial in zoned:
+            with pytest.raises(TypeError, match="initial: a time without a time zone is needed"):
+                upsweep.reduce(x, op="max", initial=initial)
+    for x in (t.dt.tz_localize("UTC"), arrow, pa.array(arrow), pl.Series(t.to_numpy()).dt.replace_time_zone("UTC")):
+        for initial in zoned:
+            assert upsweep.reduce(x, op="max", initial=initial) == np.datetime64("2024-12-31T19:00")
+        for initial in plain[:3]:
+            with pytest.raises(TypeError, match="initial: a time with a time zone is needed"):
+                upsweep.reduce(x, op="max", initial=initial)
+    for initial in (pandas.Timedelta(9, "s"), datetime.timedelta(seconds=9), np.timedelta64(9, "s")):
+        assert upsweep.reduce(np.array([1], "m8[s]"), op="max", initial=initial) == np.timedelta64(9, "s")
+    for initial in (pandas.NaT, datetime.timedelta(1), "2025"):
+        with pytest.raises(TypeError, match="initial: one value of datetime64"):
+            upsweep.reduce(t, op="max", initial=initial)
+    with pytest.raises(ValueError, match="finer unit"):
+        upsweep.reduce(np.array([1], "M8[ms]"), op="max", initial=pandas.Timestamp(1))
+
+
+def test_times_of_day_of_no_elements():
+    pa, pl, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    for kind in (pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")):
+        array = pa.array([datetime.time(1), datetime.time(2)], kind)
+        for x in (array, pl.Series(array), pandas.Series(array, dtype=pandas.ArrowDtype(kind))):
+            for op, place in (("min", 0), ("max", 1)):
+                found = upsweep.segmented_reduce(x, np.array([0, 0, 2, 2]), op=op)
+                assert type(found) is type(x) and getattr(found, "dtype", kind) == getattr(x, "dtype", kind)
+                assert pa.array(found).to_pylist() == [None, array[place].as_py(), None]
+            assert pa.array(upsweep.scan(x, op="max", exclusive=True)).to_pylist() == [None, datetime.time(1)]
+
+
+def test_categories_of_booleans():
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series([True, None, False, True], dtype="category")
+    for table in ({"o": column}, pandas.DataFrame({"o": column})):
+        assert upsweep.query("SELECT o, COUNT(*) FROM t GROUP BY o ORDER BY o", t=table).rows() == [
+            (False, 1),
+            (True, 2),
+            (None, 1),
+        ]
+
+
+def test_dictionaries_of_times():
+    pa = pytest.importorskip("pyarrow")
+    for kind in (pa.timestamp("us"), pa.timestamp("us", "Europe/Berlin"), pa.date32(), pa.duration("s")):
+        plain = pa.array([7, 3, 7], pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)
+        given = plain.dictionary_encode()
+        assert upsweep.scan(given, op="max").equals(plain.take([0, 0, 0]))
+        found, sums = upsweep.group_by(given, np.array([1, 2, 4]))
+        assert found.equals(plain[:2]) and sums.tolist() == [5, 2]
