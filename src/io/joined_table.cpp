@@ -239,7 +239,8 @@ constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
 
 class JoinedTable final : public Table, public RowPlaces {
  public:
-  JoinedTable(std::vector<JoinedFile> files, std::vector<Field> fields) : fields_(std::move(fields)) {
+  JoinedTable(std::vector<JoinedFile> files, std::vector<Field> fields, std::vector<std::string> remarks)
+      : fields_(std::move(fields)), remarks_(std::move(remarks)) {
     for (JoinedFile& file : files) add(std::move(file));
   }
 
@@ -285,7 +286,7 @@ class JoinedTable final : public Table, public RowPlaces {
   }
   [[nodiscard]] std::vector<std::string> remarks() const override {
     constexpr std::size_t kMost = 10;  // more lines would hide the answer
-    std::vector<std::string> all;
+    std::vector<std::string> all = remarks_;
     for (const File& file : files_) {
       for (std::string& line : file.table->remarks()) all.push_back(std::move(line));
     }
@@ -314,6 +315,7 @@ class JoinedTable final : public Table, public RowPlaces {
 
  private:
   void add(JoinedFile file) {
+    read_as_joined(file);
     const std::int64_t rows = file.table->rows();
     const int row_groups = file.table->row_groups();
     const auto* const of_file = dynamic_cast<const FileTable*>(file.table.get());
@@ -325,6 +327,21 @@ class JoinedTable final : public Table, public RowPlaces {
     row_groups_ += row_groups;
     next_row_ += counted >= 0 ? counted : kMostRows;
     rows_ = rows_ < 0 || rows < 0 ? -1 : rows_ + rows;
+  }
+
+  // A column of a CSV file is read as text if other files have another type there, and dates as timestamps.
+  void read_as_joined(JoinedFile& file) const {
+    const auto* const of_file = dynamic_cast<const FileTable*>(file.table.get());
+    if (of_file == nullptr || of_file->format() != Format::csv) return;
+    std::vector<std::pair<int, ValueKind>> columns;
+    for (std::size_t i = 0; i < of_file->fields().size(); ++i) {
+      const Field& own = of_file->fields()[i];
+      const Field& field = fields_[static_cast<std::size_t>(file.places[i])];
+      const bool is_other = own.kind != field.kind && field.unsupported.empty() && !own.is_untyped && !own.is_all_null;
+      const bool is_date = own.kind == ValueKind::date && field.kind == ValueKind::timestamp;
+      if (is_other && (field.kind == ValueKind::text || is_date)) columns.emplace_back(static_cast<int>(i), field.kind);
+    }
+    if (!columns.empty()) file.table = of_file->with_kinds(columns);
   }
 
   void set_sources(File& file, const std::vector<int>& places) const {
@@ -357,6 +374,7 @@ class JoinedTable final : public Table, public RowPlaces {
   }
 
   std::vector<Field> fields_;
+  std::vector<std::string> remarks_;  // about the columns
   std::vector<File> files_;
   int row_groups_ = 0;
   std::int64_t rows_ = 0;
@@ -378,29 +396,31 @@ std::int64_t expected_rows(const Table& table) {
   return joined != nullptr ? joined->expected_rows() : -1;
 }
 
-std::unique_ptr<Table> join(std::vector<JoinedFile> files, std::vector<Field> fields) {
-  return std::make_unique<JoinedTable>(std::move(files), std::move(fields));
+std::unique_ptr<Table> join(std::vector<JoinedFile> files, std::vector<Field> fields,
+                            std::vector<std::string> remarks) {
+  return std::make_unique<JoinedTable>(std::move(files), std::move(fields), std::move(remarks));
 }
 
 JoinedFiles open_files(const std::vector<std::string>& paths, const CsvOptions& csv, const ChooseColumn& choose,
                        int threads, const std::string& spool_folder) {
   JoinedFiles joined;
-  JoinedFields fields;
+  JoinedFields fields(static_cast<bool>(choose));
   std::vector<std::string> patterned;  // the files that match a pattern; an empty name for any other file
   bool has_gap = false;                // rows of an earlier file are missing
   for (const std::string& path : paths) {
     for (const std::string& file : matching_files(path)) {
       const std::string name = file == "-" ? std::string(kStandardInput) : file;
       std::unique_ptr<Table> table = open_table(file, csv, choose, threads, spool_folder);
+      std::vector<int> places = fields.add(name, table->fields(), written_numbers(*table));
       if (has_gap) table = std::make_unique<NoRows>(table->fields(), table->remarks());
       has_gap = has_gap || is_partial(*table);
-      joined.files.push_back({name, std::move(table)});
-      joined.files.back().places = fields.add(name, joined.files.back().table->fields());
+      joined.files.push_back({name, std::move(table), std::move(places)});
       patterned.push_back(file == path ? "" : file);
     }
   }
   if (joined.files.empty()) throw Error(Code::invalid_argument, "no file is given: at least one is needed");
   joined.fields = fields.fields();
+  joined.remarks = fields.remarks();
   for (Partition& partition : partitions_of(patterned, fields.fields())) {
     joined.fields.push_back(std::move(partition.field));
     for (std::size_t i = 0; i < joined.files.size(); ++i) {
@@ -422,7 +442,7 @@ std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const 
     if (files.size() == 1 && !has_folders) return open_table(files[0], csv, choose, threads, spool_folder);
   }
   JoinedFiles joined = open_files(paths, csv, choose, threads, spool_folder);
-  return join(std::move(joined.files), std::move(joined.fields));
+  return join(std::move(joined.files), std::move(joined.fields), std::move(joined.remarks));
 }
 
 }  // namespace upsweep::io

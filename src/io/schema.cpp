@@ -44,6 +44,7 @@ void add(std::int64_t more, bool is_first, std::int64_t& sum) {
 Schema schema_of(const std::vector<std::string>& paths, const CsvOptions& csv, int threads) {
   const JoinedFiles joined = open_files(paths, csv, {}, threads, {});
   Schema schema;
+  schema.remarks = joined.remarks;
   for (const Field& field : joined.fields) schema.columns.push_back({.name = field.name, .type = type_name(field)});
   for (std::size_t i = 0; i < joined.files.size(); ++i) {
     const JoinedFile& file = joined.files[i];
