@@ -81,7 +81,7 @@ std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv
 /// compatible, it is text if all of its files are CSV. Otherwise its `Field::unsupported` is set and names both files.
 /// Throws as open_table() does. Throws not_found if no file matches a pattern. Throws invalid_argument if there are no
 /// files, or if a file has none of the columns of the files before it. Folders such as year=2024 of files that match a
-/// pattern are columns, unless a file has a column of that name.
+/// pattern are columns. A file that has a column of that name keeps its own values.
 std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv = {}, int threads = 0);
 
 /// Returns the files that a path matches, in the order of their names. Returns the path itself if it is an existing

@@ -296,6 +296,24 @@ std::vector<int> JoinedFields::add(const std::string& path, const std::vector<Fi
   return places;
 }
 
+int JoinedFields::place_of(const std::string& name) const {
+  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second[0];
+  const auto found = by_lower_name_.find(lower_case(name));
+  return found != by_lower_name_.end() ? found->second[0] : -1;
+}
+
+void JoinedFields::add_folder(int place, const Field& field, const std::string& path) {
+  Origin& origin = origins_[static_cast<std::size_t>(place)];
+  const bool had_csv = origin.has_csv;
+  // Any value can be text, like the cells of CSV files.
+  const WrittenNumbers plain;
+  const bool is_text = fields_[static_cast<std::size_t>(place)].kind == ValueKind::text;
+  join(place, is_text ? Field{.kind = ValueKind::text, .storage = Storage::int32} : field, "the folders of " + path,
+       &plain);
+  origin.has_csv = had_csv;  // --types does not change folders
+  if (!origin.difference.empty()) settle(place);
+}
+
 std::vector<std::string> JoinedFields::remarks() const {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < fields_.size(); ++i) {

@@ -30,6 +30,11 @@ class JoinedFields {
   std::vector<int> add(const std::string& path, const std::vector<Field>& fields,
                        const std::vector<WrittenNumbers>& written = {});
   [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
+  /// Returns the first joined column that is called like this, or -1.
+  [[nodiscard]] int place_of(const std::string& name) const;
+  /// Adds the value in the name of a folder, of type int64 or text, as the value of a file that does not have the
+  /// column.
+  void add_folder(int place, const Field& field, const std::string& path);
   /// Returns a line for each column that is text because the files differ.
   [[nodiscard]] std::vector<std::string> remarks() const;
 
@@ -78,7 +83,7 @@ struct JoinedFile {
   std::string path;
   std::shared_ptr<const Table> table;
   std::vector<int> places = {};                 ///< the joined column of each of its columns, from JoinedFields::add()
-  std::vector<PartitionValue> partitions = {};  ///< of the last joined columns, which are columns by folders
+  std::vector<PartitionValue> partitions = {};  ///< of columns by folders that it does not have itself
 };
 
 /// Files, and their joined columns.

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -120,7 +122,7 @@ struct File {
   int first_row_group = 0;
   std::int64_t first_row = 0;                   // of the file in the table
   std::vector<ColumnSource> sources = {};       // by column of the table
-  std::vector<PartitionValue> partitions = {};  // of the last columns
+  std::vector<PartitionValue> partitions = {};  // of columns that it does not have itself
 };
 
 // The rows of a row group, in the columns of the table.
@@ -196,18 +198,27 @@ class JoinedRows final : public BatchReader {
     return data;
   }
 
-  static ColumnData constants(const Output& output, std::int64_t rows, Memory& memory) {
+  ColumnData constants(const Output& output, std::int64_t rows, Memory& memory) const {
     const PartitionValue& value = *output.source.constant;
     const auto n = static_cast<std::size_t>(rows);
     ColumnData data;
     if (output.field.kind == ValueKind::text) {
       data.values = keep(std::make_shared<std::int32_t[]>(n), memory);
       data.dictionary = std::make_shared<const Dictionary>(1, value.text);
-    } else {
-      auto* const numbers = keep(std::make_shared_for_overwrite<std::int64_t[]>(n), memory);
-      std::fill_n(numbers, n, value.number);
-      data.values = numbers;
+      return data;
     }
+    const Field int64;
+    visit_storage(output.field.storage, [&]<class T>(T number) {
+      if (Widening(int64, output.field)({.values = &value.number}, 1, &number) < 1) {
+        throw Error(Code::malformed,
+                    fmt::format("{}: {} in the name of a folder changes when converted to {}, the common type of "
+                                "column '{}' in all files; convert the column in one of them",
+                                file_.path, value.number, type_name(output.field), printable(output.field.name)));
+      }
+      T* const numbers = keep(std::make_shared_for_overwrite<T[]>(n), memory);
+      std::fill_n(numbers, n, number);
+      data.values = numbers;
+    });
     return data;
   }
 
@@ -264,7 +275,7 @@ class JoinedTable final : public Table, public RowPlaces {
   [[nodiscard]] ColumnRange range(int row_group, int column) const override {
     const File& file = file_of(row_group);
     const ColumnSource& source = file.sources[static_cast<std::size_t>(column)];
-    if (source.constant != nullptr && fields_[static_cast<std::size_t>(column)].kind == ValueKind::integer) {
+    if (source.constant != nullptr && fields_[static_cast<std::size_t>(column)].kind != ValueKind::text) {
       const auto number = static_cast<double>(source.constant->number);
       constexpr double kInfinity = std::numeric_limits<double>::infinity();
       return {.least = std::nextafter(number, -kInfinity),
@@ -360,9 +371,8 @@ class JoinedTable final : public Table, public RowPlaces {
   }
 
   void set_constants(File& file) const {
-    const std::size_t first = fields_.size() - file.partitions.size();
-    for (std::size_t i = 0; i < file.partitions.size(); ++i) {
-      if (!file.partitions[i].is_null) file.sources[first + i].constant = &file.partitions[i];
+    for (const PartitionValue& value : file.partitions) {
+      file.sources[static_cast<std::size_t>(value.place)].constant = &value;
     }
   }
 
@@ -401,6 +411,30 @@ std::unique_ptr<Table> join(std::vector<JoinedFile> files, std::vector<Field> fi
   return std::make_unique<JoinedTable>(std::move(files), std::move(fields), std::move(remarks));
 }
 
+namespace {
+
+// Adds columns by folders. Where files have a column of that name, only the other files take the value of their folder.
+void add_partitions(std::vector<Partition> partitions, JoinedFields& fields, JoinedFiles& joined) {
+  std::vector<Field> others;
+  for (Partition& partition : partitions) {
+    const int own = fields.place_of(partition.field.name);
+    const int place = own >= 0 ? own : static_cast<int>(fields.fields().size() + others.size());
+    for (std::size_t i = 0; i < joined.files.size(); ++i) {
+      JoinedFile& file = joined.files[i];
+      std::optional<PartitionValue>& value = partition.values[i];
+      if (!value || std::ranges::find(file.places, place) != file.places.end()) continue;
+      if (own >= 0) fields.add_folder(own, partition.field, file.path);
+      value->place = place;
+      file.partitions.push_back(std::move(*value));
+    }
+    if (own < 0) others.push_back(std::move(partition.field));
+  }
+  joined.fields = fields.fields();
+  std::ranges::move(others, std::back_inserter(joined.fields));
+}
+
+}  // namespace
+
 JoinedFiles open_files(const std::vector<std::string>& paths, const CsvOptions& csv, const ChooseColumn& choose,
                        int threads, const std::string& spool_folder) {
   JoinedFiles joined;
@@ -419,14 +453,8 @@ JoinedFiles open_files(const std::vector<std::string>& paths, const CsvOptions& 
     }
   }
   if (joined.files.empty()) throw Error(Code::invalid_argument, "no file is given: at least one is needed");
-  joined.fields = fields.fields();
+  add_partitions(partitions_of(patterned), fields, joined);
   joined.remarks = fields.remarks();
-  for (Partition& partition : partitions_of(patterned, fields.fields())) {
-    joined.fields.push_back(std::move(partition.field));
-    for (std::size_t i = 0; i < joined.files.size(); ++i) {
-      joined.files[i].partitions.push_back(std::move(partition.values[i]));
-    }
-  }
   return joined;
 }
 
