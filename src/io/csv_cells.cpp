@@ -526,7 +526,12 @@ Cell CellReader::operator()(std::string_view text) {
   }
   cell = {};
   const bool is_point = values_.decimal == '.';
-  cell = cell_of(is_point || trimmed.find(values_.decimal) == std::string_view::npos ? text : plain(text));
+  const bool has_comma = !is_point && trimmed.find(values_.decimal) != std::string_view::npos;
+  const std::string_view number = has_comma ? plain(text) : text;
+  cell = cell_of(number);
+  // A percent sign, a currency, parentheses or a sign at the end. plain() has removed them.
+  const bool has_marks = has_comma && number.data() == number_.text().data() &&
+                         (number.size() != trimmed.size() || !is_digit(trimmed.back()));
   const bool has_point = !is_point && trimmed.find('.') != std::string_view::npos;
   const bool is_number =
       cell.kind == CellKind::integer || cell.kind == CellKind::decimal || cell.kind == CellKind::real;
@@ -535,7 +540,7 @@ Cell CellReader::operator()(std::string_view text) {
     parse_moment(trimmed, cell.moment);
     return cell;
   }
-  if (cell.kind != CellKind::text && !(is_number && has_point)) return cell;
+  if (cell.kind != CellKind::text && !(is_number && (has_point || has_marks))) return cell;
   cell = {CellKind::text, is_number ? WrittenNumber{} : cell.number};  // of a code such as 007
   if (number_.read(trimmed, values_)) {
     cell.marks = number_.marks();
