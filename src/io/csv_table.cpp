@@ -246,6 +246,7 @@ class CsvTable final : public ArrowTable {
       auto& form = forms_[static_cast<std::size_t>(wanted[i])];
       const std::string_view required = form.required;
       form = shapes[i].form(values);
+      written_[static_cast<std::size_t>(wanted[i])] = shapes[i].written(values);
       form.required = required;
       const std::string_view doubt = shapes[i].doubt();
       if (!required.empty() && !doubt.empty()) {

@@ -320,6 +320,7 @@ std::vector<std::string> JoinedFields::remarks() const {
     if (origins_[i].difference.empty() || !fields_[i].unsupported.empty()) continue;
     lines.push_back(
         fmt::format("column '{}' is read as text: it contains {}", printable(fields_[i].name), origins_[i].difference));
+    if (!origins_[i].option.empty()) lines.back() += "; " + origins_[i].option;
   }
   return lines;
 }
@@ -370,9 +371,47 @@ void JoinedFields::join(int place, const Field& field, const std::string& path, 
       origin.difference = fmt::format("{} in {} and {} in {}", origin.type, origin.path, type_name(field), path);
     }
   }
+  if (written != nullptr && is_number(field) && origin.difference.empty()) add_written(*written, path, origin);
   origin.has_csv = origin.has_csv || written != nullptr;
   if (written == nullptr && !origin.stored) origin.stored = field;
   if (!origin.difference.empty()) settle(place);
+}
+
+// Compares how the numbers of a file are written with the files before it.
+void JoinedFields::add_written(const WrittenNumbers& written, const std::string& path, Origin& origin) {
+  WrittenNumbers& known = origin.written;
+  const auto differ = [&](const std::string& before, const std::string& first_path, const std::string& now,
+                          std::string_view option) {
+    origin.difference = fmt::format("{} in {} and {} in {}", before, first_path, now, path);
+    origin.option = option;
+  };
+  if (origin.numbers_path.empty()) {
+    origin.numbers_path = path;
+    known.are_percentages = written.are_percentages;
+  }
+  const auto percentages = [](bool are) { return are ? "percentages" : "other numbers"; };
+  if (written.are_percentages != known.are_percentages) {
+    return differ(percentages(known.are_percentages), origin.numbers_path, percentages(written.are_percentages),
+                  "--types decides");
+  }
+  if (origin.currency_path.empty() && !written.currency.empty()) {
+    origin.currency_path = path;
+    known.currency = written.currency;
+  }
+  if (!written.currency.empty() && written.currency != known.currency) {
+    return differ("amounts in " + known.currency, origin.currency_path, "amounts in " + written.currency,
+                  "--types decides");
+  }
+  if (origin.decimal_path.empty() && written.decimal != 0) {
+    origin.decimal_path = path;
+    known.decimal = written.decimal;
+  }
+  const auto marked = [](char decimal) {
+    return std::string("numbers with a decimal ") + (decimal == ',' ? "comma" : "point");
+  };
+  if (written.decimal != 0 && written.decimal != known.decimal) {
+    differ(marked(known.decimal), origin.decimal_path, marked(written.decimal), "--decimal and --thousands decide");
+  }
 }
 
 // Makes a column text whose files differ. If that is impossible, it is unsupported.
@@ -385,6 +424,10 @@ void JoinedFields::settle(int place) {
   }
   all.element = nullptr;
   all.unsupported = origin.difference;
+  if (!origin.option.empty()) {
+    all.unsupported += fmt::format(" ({})", origin.option);
+    return;
+  }
   const std::string option = origin.has_csv && origin.stored ? csv_type(*origin.stored) : "";
   if (!option.empty()) all.unsupported += fmt::format(" (--types {}={} reads the CSV files alike)", all.name, option);
 }

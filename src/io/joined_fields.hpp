@@ -19,7 +19,8 @@ namespace upsweep::io {
 /// letters. The columns of .npy files, which have no names, match each other. A column takes the narrowest type that
 /// holds the values of all files: wider integers, decimals with the digits of all, float64. If there is no such type,
 /// and all of the files are CSV, the column is text. Otherwise the column becomes unsupported, and its message names
-/// both files.
+/// both files. The same applies to numbers that CSV files write with another decimal mark, in another currency, or as
+/// percentages.
 class JoinedFields {
  public:
   /// `numbers`: numbers are requested from each column, so no column becomes text.
@@ -48,11 +49,17 @@ class JoinedFields {
     bool has_csv = false;              ///< one of the files is CSV
     std::optional<Field> stored = {};  ///< in the first of the files that are not CSV
     std::string difference = {};       ///< two files that do not go together; empty: all do
+    std::string option = {};           ///< the option that decides it, if there is one
+    WrittenNumbers written = {};       ///< in CSV files, each of its members from the first file that has it:
+    std::string decimal_path = {};
+    std::string currency_path = {};
+    std::string numbers_path = {};
   };
 
   int exact_place(const std::string& name, const std::vector<bool>& taken) const;
   int place_like(const std::string& path, const std::string& name, const std::vector<bool>& taken) const;
   void join(int place, const Field& field, const std::string& path, const WrittenNumbers* written);
+  static void add_written(const WrittenNumbers& written, const std::string& path, Origin& origin);
   void settle(int place);
 
   bool numbers_;

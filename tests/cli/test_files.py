@@ -472,6 +472,63 @@ def test_widening_to_text_is_said_in_one_line(upsweep, arrow):
     assert "a.csv:z" in upsweep.fails("unsupported_type", "reduce", "?.csv:z")["message"]
 
 
+POINT, COMMA = "numbers with a decimal point", "numbers with a decimal comma"
+
+
+@pytest.mark.parametrize(
+    "a, b, found, options",
+    [
+        ("id;z\n1;1.234\n", "id;z\n2;1.234,5\n", (POINT, COMMA), "--decimal and --thousands decide"),
+        ("id;z\n1;1,25\n", "id;z\n2;1.25\n", (COMMA, POINT), "--decimal and --thousands decide"),
+        ("id;z\n1;1.234.567\n", "id,z\n2,1.234\n", (COMMA, POINT), "--decimal and --thousands decide"),
+        ("id;z\n1;1,25%\n", "id;z\n2;1.25%\n", (COMMA, POINT), "--decimal and --thousands decide"),
+        ("id,z\n1,$5\n", "id,z\n2,€6\n", ("amounts in $", "amounts in €"), "--types decides"),
+        ("id,z\n1,EUR 5\n", "id,z\n2,6 CHF\n", ("amounts in €", "amounts in CHF"), "--types decides"),
+        ("id,z\n1,12%\n", "id,z\n2,12\n", ("percentages", "other numbers"), "--types decides"),
+        ("id,z\n1,1.5\n", "id,z\n2,12%\n", ("other numbers", "percentages"), "--types decides"),
+    ],
+)
+def test_numbers_written_differently_in_several_csv_files_are_text(upsweep, arrow, a, b, found, options):
+    upsweep.write("a.csv", a)
+    upsweep.write("b.csv", b)
+    answer = upsweep.json("query", "SELECT z FROM '?.csv'")
+    separator = ";" if ";" in a else ","
+    first = a.splitlines()[1].split(separator)[1]
+    second = b.splitlines()[1].split(";" if ";" in b else ",")[1]
+    assert (answer["types"], answer["rows"]) == (["text"], [[first], [second]])
+    difference = f"{found[0]} in a.csv and {found[1]} in b.csv"
+    assert f"column 'z' is read as text: it contains {difference}; {options}" in answer["remarks"]
+    message = upsweep.fails("unsupported_type", "reduce", "?.csv:z")["message"]
+    assert f"{difference} ({options})" in message, message
+
+
+@pytest.mark.parametrize(
+    "a, b, expected",
+    [
+        ("id,z\n1,$5\n", "id,z\n2,6\n", [5, 6]),  # as in one file
+        ("id,z\n1,$5\n", "id,z\n2,USD 6\n", [5, 6]),
+        ("id,z\n1,5\n", "id;z\n2;6\n", [5, 6]),
+        ("id,z,w\n1,5,1.5\n", "id;z;w\n2;6;1,5\n", [5, 6]),  # the other column is text
+        ("id,z\n1,12%\n", "id,z\n2,\n", ["0.12", None]),
+        ("id;z\n1;1.234,5\n", "id;z\n2;7\n", ["1234.5", "7.0"]),
+    ],
+)
+def test_numbers_that_are_not_written_differently_stay_numbers(upsweep, arrow, a, b, expected):
+    upsweep.write("a.csv", a)
+    upsweep.write("b.csv", b)
+    assert upsweep.json("query", "SELECT z FROM '?.csv'")["rows"] == [[value] for value in expected]
+
+
+def test_options_decide_how_numbers_of_several_files_are_written(upsweep, arrow):
+    upsweep.write("a.csv", "id;z\n1;1.234\n")
+    upsweep.write("b.csv", "id;z\n2;1.234,5\n")
+    german = ["--decimal", ",", "--thousands", "."]
+    assert upsweep.json("query", "SELECT z FROM '?.csv'", *german)["rows"] == [["1234.0"], ["1234.5"]]
+    upsweep.write("a.csv", "id,z\n1,12%\n")
+    upsweep.write("b.csv", "id,z\n2,12\n")
+    assert upsweep.json("query", "SELECT z FROM '?.csv'", "--types", "z=decimal(9,2)")["rows"] == [["0.12"], ["12.00"]]
+
+
 def test_text_in_one_file_of_another_format_names_the_option(upsweep, arrow):
     upsweep.table("a.parquet", {"z": arrow.array(["02134"])})
     upsweep.write("b.csv", "z\n99999\n")
