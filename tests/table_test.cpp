@@ -2156,12 +2156,48 @@ TEST_F(JoinedTest, ValuesThatWouldChangeAreErrors) {
   EXPECT_EQ(error_of([&] { numbers<Int128>(*both, "x"); }).code(), Code::malformed);
 }
 
+TEST_F(JoinedTest, CsvColumnsOfTypesThatDoNotGoTogetherAreText) {
+  const std::vector<std::string> texts{"x,y\n1,2\n", "x,y\n2.50,2\n", "x,y\nword,2\n", "x,y\n2001-12-31,2\n"};
+  const auto table = join(texts);
+  EXPECT_EQ(field_of_column(*table, "x").unsupported, "");
+  EXPECT_EQ(words(*table, "x"), (Optionals<std::string>{"1", "2.50", "word", "2001-12-31"}));
+  EXPECT_EQ(numbers<std::int64_t>(*table, "y"), (Optionals<std::int64_t>{2, 2, 2, 2}));
+  EXPECT_EQ(table->remarks(), (std::vector<std::string>{"column 'x' is read as text: it contains int64 in " +
+                                                        path("0.csv") + " and text in " + path("2.csv")}));
+}
+
 TEST_F(JoinedTest, TypesThatDoNotGoTogetherNameBothFiles) {
-  const auto table = join({"x,y\n1,2\n", "x,y\n2.5,2\n", "x,y\nword,2\n"});
-  EXPECT_EQ(field_of_column(*table, "x").unsupported, "int64 in " + path("0.csv") + " and text in " + path("2.csv"));
-  EXPECT_EQ(numbers<std::int64_t>(*table, "y"), (Optionals<std::int64_t>{2, 2, 2}));
-  EXPECT_EQ(field_of_column(*join({"x,y\n2001-12-31,2\n", "x,y\n1,2\n"}), "x").unsupported,
-            "date in " + path("0.csv") + " and int64 in " + path("1.csv"));
+  const std::string text = write("text", array_of_optionals<arrow::StringType>(Optionals<std::string>{"a"}));
+  const std::string day = write("day", array_of<arrow::Date32Type>({11}));
+  const std::string csv = put("a.csv", "x,y\n1,2\n");
+  const auto unsupported = [&](const std::vector<std::string>& files) {
+    return field_of_column(*open_tables(files), "x").unsupported;
+  };
+  EXPECT_EQ(unsupported({text, day}), "text in " + text + " and date in " + day);
+  EXPECT_EQ(unsupported({text, csv}),
+            "text in " + text + " and int64 in " + csv + " (--types x=string reads the CSV files alike)");
+  EXPECT_EQ(unsupported({csv, day}),
+            "int64 in " + csv + " and date in " + day + " (--types x=date reads the CSV files alike)");
+  // The files after the first two that differ also count, in any order.
+  const std::string word = put("b.csv", "x,y\nword,2\n");
+  EXPECT_EQ(unsupported({csv, word, text}),
+            "int64 in " + csv + " and text in " + word + " (--types x=string reads the CSV files alike)");
+  EXPECT_NE(unsupported({text, word, csv}), "");
+  CsvOptions options;
+  options.set("types", "x=string");
+  EXPECT_EQ(field_of_column(*open_tables({text, csv}, options), "x").unsupported, "");
+}
+
+TEST_F(JoinedTest, DatesBesideTimestampsAreTheirMidnights) {
+  for (const bool first : {false, true}) {
+    const std::string day = "x,y\n1970-01-02,1\n";
+    const std::string moment = "x,y\n1970-01-01 00:00:01,1\n";
+    const auto table = first ? join({day, moment}) : join({moment, day});
+    EXPECT_EQ(field_of_column(*table, "x").kind, ValueKind::timestamp);
+    const std::int64_t midnight = std::int64_t{86'400} * 1'000'000;
+    EXPECT_EQ(numbers<std::int64_t>(*table, "x"),
+              first ? (Optionals<std::int64_t>{midnight, 1'000'000}) : (Optionals<std::int64_t>{1'000'000, midnight}));
+  }
 }
 
 TEST_F(JoinedTest, ColumnsThatStatisticsSayAreNullGoWithAnyType) {

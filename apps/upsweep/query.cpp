@@ -279,11 +279,14 @@ void merge_ranks(Ranks& ranks, const Query& query, std::optional<QueryCarry>& ca
 }
 
 /// The columns of all files. Also maps the columns of each file in this rank's share to them.
-io::JoinedFields joined_fields(const std::vector<std::string>& files, std::string_view fields_of_all,
+io::JoinedFields joined_fields(const std::vector<std::string>& files, std::string_view columns_of_all,
                                std::vector<io::JoinedFile>& share) {
   io::JoinedFields joined;
   std::map<std::string, std::vector<int>> places;
-  for (const std::string& file : files) places[file] = joined.add(file, io::take_fields(fields_of_all));
+  for (const std::string& file : files) {
+    const std::vector<Field> fields = io::take_fields(columns_of_all);
+    places[file] = joined.add(file, fields, io::take_written_numbers(columns_of_all));
+  }
   for (io::JoinedFile& file : share) file.places = places.at(file.path);
   return joined;
 }
@@ -295,7 +298,7 @@ int query_on_ranks(const Common& common, const QueryOptions& options, io::Result
   std::optional<Statement> statement;
   std::vector<std::string> files;
   std::vector<io::JoinedFile> share;
-  std::string own_fields;
+  std::string own_columns;
   ranks.run([&] {
     (void)common.policy();  // refuses a device that is not there
     statement.emplace(options.sql);
@@ -306,15 +309,17 @@ int query_on_ranks(const Common& common, const QueryOptions& options, io::Result
     for (const std::string& file : ranks.share_of(files)) {
       share.push_back({file, io::open_table(file, common.csv, common.threads)});
       take_remarks(share.back().table->remarks(), common.shows_remarks());
-      own_fields += io::packed(share.back().table->fields());
+      own_columns += io::packed(share.back().table->fields());
+      own_columns += io::packed(io::written_numbers(*share.back().table));
     }
   });
   ranks.settle();
-  const std::string fields_of_all = gather_bytes(ranks, own_fields);
+  const std::string columns_of_all = gather_bytes(ranks, own_columns);
   std::optional<Query> query;
   std::optional<QueryCarry> carry;
   ranks.run([&] {
-    const io::JoinedFields joined = joined_fields(files, fields_of_all, share);
+    const io::JoinedFields joined = joined_fields(files, columns_of_all, share);
+    if (ranks.reports()) take_remarks(joined.remarks(), common.shows_remarks());
     query.emplace(*statement, *io::join({}, joined.fields()));
     carry = fold_files(common, *query, share, joined.fields(), memory);
   });

@@ -78,10 +78,10 @@ std::unique_ptr<Table> open_table(const std::string& path, const CsvOptions& csv
 /// the values of all files: a wider integer, a decimal with the digits of all files, or float64. With float64, an
 /// integer or a decimal that is not exactly a float64 is an error that names its file and row. If a file does not have
 /// a column, or only NULL in the column, the column is NULL in the rows of that file. If the types of a column are not
-/// compatible, its `Field::unsupported` is set and names both files. Throws as open_table() does. Throws not_found if
-/// no file matches a pattern. Throws invalid_argument if there are no files, or if a file has none of the columns of
-/// the files before it. Folders such as year=2024 of files that match a pattern are columns, unless a file has a column
-/// of that name.
+/// compatible, it is text if all of its files are CSV. Otherwise its `Field::unsupported` is set and names both files.
+/// Throws as open_table() does. Throws not_found if no file matches a pattern. Throws invalid_argument if there are no
+/// files, or if a file has none of the columns of the files before it. Folders such as year=2024 of files that match a
+/// pattern are columns. A file that has a column of that name keeps its own values.
 std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const CsvOptions& csv = {}, int threads = 0);
 
 /// Returns the files that a path matches, in the order of their names. Returns the path itself if it is an existing

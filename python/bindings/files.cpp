@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -137,15 +138,23 @@ std::vector<nb::bytes> matching(const nb::bytes& given) {
   return files;
 }
 
+/// Returns how the numbers of a file's columns are written, as bytes for another process.
+nb::bytes written_numbers(const Table& table) {
+  const std::string packed = io::packed(io::written_numbers(table));
+  return nb::bytes(packed.data(), packed.size());
+}
+
 /// Joins the columns of several files, without rows. Also returns, for each file, the joined column of each of its
-/// columns. `tables` are the files' columns.
-std::pair<std::shared_ptr<Table>, std::vector<std::vector<int>>> join(
-    const std::vector<nb::bytes>& paths, const std::vector<std::shared_ptr<Table>>& tables) {
+/// columns. `tables` are the files' columns, and `written` is written_numbers() of each file.
+std::pair<std::shared_ptr<Table>, std::vector<std::vector<int>>> join(const std::vector<nb::bytes>& paths,
+                                                                      const std::vector<std::shared_ptr<Table>>& tables,
+                                                                      const std::vector<nb::bytes>& written) {
   io::JoinedFields joined;
   std::vector<std::vector<int>> places;
   places.reserve(paths.size());
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    places.push_back(joined.add(path_of(paths[i]), tables[i]->fields()));
+    std::string_view packed(written[i].c_str(), written[i].size());
+    places.push_back(joined.add(path_of(paths[i]), tables[i]->fields(), io::take_written_numbers(packed)));
   }
   return {io::join({}, joined.fields()), places};
 }
@@ -167,7 +176,8 @@ NB_MODULE(_files, module) {
   module.def("is_partial", &upsweep::io::is_partial, nb::arg("table"));
   module.def("first_bytes", &first_bytes, nb::arg("paths"), nb::arg("row_limit"));
   module.def("more_bytes", &upsweep::io::more_bytes, nb::arg("first_bytes"));
-  module.def("join", &join, nb::arg("paths"), nb::arg("tables"));
+  module.def("written_numbers", &written_numbers, nb::arg("table"));
+  module.def("join", &join, nb::arg("paths"), nb::arg("tables"), nb::arg("written"));
   module.def("open_joined", &open_joined, nb::arg("path"), nb::arg("table"), nb::arg("all"), nb::arg("places"));
   module.def("read", &read_files, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"));
   module.def("schema", &describe_files, nb::arg("paths"), nb::arg("threads"), nb::arg("csv"));

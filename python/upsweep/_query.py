@@ -797,10 +797,17 @@ def open_files(paths: Sequence[str], threads: int, csv: Mapping[str, Any] = Mapp
     )
 
 
-def joined_columns(paths: Sequence[str], fields: Sequence[tuple]) -> tuple[Any, list[list[int]]]:
-    """The columns of several files as those of one table, without rows; and for each file, which of these each of its columns is."""
-    tables = [native().Table.of_fields(each) for each in fields]
-    return files_module().join([bytes_of_path(path, "a file's name") for path in paths], tables)
+def columns_of_file(table: Any) -> tuple[tuple, bytes]:
+    """The columns of a file, and how their numbers are written in CSV, for another process."""
+    return table.fields, files_module().written_numbers(table)
+
+
+def joined_columns(paths: Sequence[str], columns: Sequence[tuple[tuple, bytes]]) -> tuple[Any, list[list[int]]]:
+    """The columns of several files as those of one table, without rows; and for each file, which of these each of its columns is.
+    `columns`: `columns_of_file` of each file."""
+    tables = [native().Table.of_fields(fields) for fields, _ in columns]
+    written = [written for _, written in columns]
+    return files_module().join([bytes_of_path(path, "a file's name") for path in paths], tables, written)
 
 
 def joined_file(path: str, table: Any, fields: tuple, places: list[int]) -> Any:

@@ -497,11 +497,7 @@ Cell cell_of(std::string_view text) {
 
 std::string_view CellReader::plain(std::string_view text) {
   const std::string_view trimmed = without_blanks(text);
-  return reads_number(trimmed) ? number_.text() : with_point(trimmed);
-}
-
-// Returns the text with a point before decimals; an empty text if it has points already.
-std::string_view CellReader::with_point(std::string_view trimmed) {
+  if (number_.read(trimmed, values_) && !number_.marks().doubtful) return number_.text();
   if (values_.decimal == '.') return trimmed;
   if (trimmed.find('.') != std::string_view::npos) return {};
   swapped_ = trimmed;
@@ -533,22 +529,21 @@ Cell CellReader::operator()(std::string_view text) {
   }
   cell = {};
   const bool is_point = values_.decimal == '.';
-  const bool has_decimals = !is_point && trimmed.find(values_.decimal) != std::string_view::npos;
-  const bool is_read = has_decimals && reads_number(trimmed);
-  cell = cell_of(is_read ? number_.text() : has_decimals ? with_point(trimmed) : text);
-  if (is_read) {
-    cell.marks = number_.marks();
-    if (cell.marks.percent) cell.kind = CellKind::percent;
-  }
+  const bool has_comma = !is_point && trimmed.find(values_.decimal) != std::string_view::npos;
+  const std::string_view number = has_comma ? plain(text) : text;
+  cell = cell_of(number);
+  // A percent sign, a currency, parentheses or a sign at the end. plain() has removed them.
+  const bool has_marks = has_comma && number.data() == number_.text().data() &&
+                         (number.size() != trimmed.size() || !is_digit(trimmed.back()));
   const bool has_point = !is_point && trimmed.find('.') != std::string_view::npos;
-  const bool is_number = cell.kind == CellKind::integer || cell.kind == CellKind::decimal ||
-                         cell.kind == CellKind::percent || cell.kind == CellKind::real;
+  const bool is_number =
+      cell.kind == CellKind::integer || cell.kind == CellKind::decimal || cell.kind == CellKind::real;
   if (values_.nulls && cell.kind == CellKind::missing) return {CellKind::text};
   if (cell.kind == CellKind::date) {
     parse_moment(trimmed, cell.moment);
     return cell;
   }
-  if (cell.kind != CellKind::text && !(is_number && has_point)) return cell;
+  if (cell.kind != CellKind::text && !(is_number && (has_point || has_marks))) return cell;
   cell = {CellKind::text, is_number ? WrittenNumber{} : cell.number};  // of a code such as 007
   if (number_.read(trimmed, values_)) {
     cell.marks = number_.marks();

@@ -58,11 +58,6 @@ class CellReader {
   std::string_view plain(std::string_view text);
 
  private:
-  [[nodiscard]] bool reads_number(std::string_view trimmed) {
-    return number_.read(trimmed, values_) && !number_.marks().doubtful;
-  }
-  std::string_view with_point(std::string_view trimmed);
-
   const CsvValues& values_;
   PlainNumber number_;
   std::string swapped_;

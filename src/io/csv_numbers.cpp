@@ -110,6 +110,14 @@ bool is_telephone(std::string_view cell) {
 
 }  // namespace
 
+std::string_view currency_name(std::uint8_t number) {
+  std::string_view name;
+  for (const Currency& currency : kCurrencies) {
+    if (currency.number == number && (name.empty() || currency.text.size() < name.size())) name = currency.text;
+  }
+  return name;
+}
+
 std::string_view without_exponent(std::string_view text) {
   const std::size_t mark = text.find_first_of("eE");
   if (mark == std::string_view::npos) return text;
@@ -165,6 +173,7 @@ bool PlainNumber::take_digits(std::string_view digits, const CsvValues& values) 
   }
   if (groups > 1 && !are_groups(runs, groups)) return false;
   marks_.grouped = groups > 1;
+  marks_.pointed = has_decimals;
   if (!has_decimals && runs.digits[0].size() > 1 && runs.digits[0][0] == '0') return false;  // a code
   if (negative_) put('-');
   for (std::size_t i = 0; i < runs.count; ++i) {

@@ -16,6 +16,7 @@ struct NumberMarks {
   std::uint8_t currency = 0;  ///< its number in a table of currencies; 0: none
   bool percent = false;
   bool grouped = false;   ///< in thousands
+  bool pointed = false;   ///< has decimals
   bool doubtful = false;  ///< 1,234 may be 1234 or 1.234, as nothing in the file decides
 };
 
@@ -61,6 +62,9 @@ class NumberEvidence {
   // Which of kGroupMarks in csv_numbers.cpp is between thousands in some cell.
   std::uint8_t groups_ = 0;
 };
+
+/// Returns the shortest symbol or code of a currency, by its number in the table: "$".
+std::string_view currency_name(std::uint8_t number);
 
 /// Returns a number without its exponent, such as e+16.
 std::string_view without_exponent(std::string_view text);

@@ -109,6 +109,13 @@ class CsvTable final : public ArrowTable {
   [[nodiscard]] std::vector<std::string> remarks() const override { return remarks_; }
   [[nodiscard]] Format format() const override { return Format::csv; }
   [[nodiscard]] bool is_partial() const override { return is_partial_; }
+  [[nodiscard]] const std::vector<WrittenNumbers>& written_numbers() const override { return written_; }
+  [[nodiscard]] std::shared_ptr<const Table> with_kinds(
+      const std::vector<std::pair<int, ValueKind>>& columns) const override {
+    auto table = std::make_shared<CsvTable>(*this);
+    for (const auto& [column, kind] : columns) table->set_kind(static_cast<std::size_t>(column), kind);
+    return table;
+  }
   [[nodiscard]] bool has_plain_numbers() const override {
     const CsvValues& values = format_.file->dialect.values;
     return values.decimal == '.' && values.thousands.empty();
@@ -189,7 +196,7 @@ class CsvTable final : public ArrowTable {
     for (const auto& [name, wanted] : options.types) {
       if (!name.empty() && name != columns_[static_cast<std::size_t>(column)]->name()) continue;
       type = arrow_type_of(csv_type_named(wanted));
-      forms_[static_cast<std::size_t>(column)].required = required_.emplace_back("--types " + wanted);
+      forms_[static_cast<std::size_t>(column)].required = required_->emplace_back("--types " + wanted);
     }
     return type;
   }
@@ -206,6 +213,7 @@ class CsvTable final : public ArrowTable {
   // Sets the types that options require. Returns the columns of `wanted` whose cells must be examined.
   std::vector<int> set_required_types(const CsvOptions& options, const std::vector<int>& wanted) {
     forms_.assign(columns_.size(), CellForm{&format_.file->dialect.values, true, year_month_day, {}});
+    written_.assign(columns_.size(), {});
     require_columns(options);
     std::vector<int> undecided;
     for (const int column : wanted) {
@@ -217,6 +225,13 @@ class CsvTable final : public ArrowTable {
         undecided.push_back(column);
     }
     return undecided;
+  }
+
+  void set_kind(std::size_t column, ValueKind kind) {
+    const bool is_text = kind == ValueKind::text;
+    columns_[column] = columns_[column]->WithType(arrow_type_of({is_text ? CsvType::text : CsvType::timestamp}));
+    types_[column] = columns_[column]->type();
+    fields_[column] = field_of(*columns_[column]);
   }
 
   // Sets the types of `wanted` by their cells.
@@ -231,6 +246,7 @@ class CsvTable final : public ArrowTable {
       auto& form = forms_[static_cast<std::size_t>(wanted[i])];
       const std::string_view required = form.required;
       form = shapes[i].form(values);
+      written_[static_cast<std::size_t>(wanted[i])] = shapes[i].written(values);
       form.required = required;
       const std::string_view doubt = shapes[i].doubt();
       if (!required.empty() && !doubt.empty()) {
@@ -327,7 +343,9 @@ class CsvTable final : public ArrowTable {
   CsvFormat format_;
   arrow::FieldVector columns_;           // with the types to read
   std::vector<CellForm> forms_;          // of the columns
-  std::deque<std::string> required_;     // texts of their options
+  std::vector<WrittenNumbers> written_;  // in the columns
+  // The texts of the columns' options, also of copies of this table.
+  std::shared_ptr<std::deque<std::string>> required_ = std::make_shared<std::deque<std::string>>();
   std::vector<CsvRowGroup> row_groups_;  // of the file, in order
   std::vector<std::string> remarks_;
   bool is_partial_ = false;

@@ -146,6 +146,8 @@ void ColumnShape::add_marks(const Cell& cell) {
     case CellKind::percent:
       marked_ = marked_ || !cell.is_plain;
       doubtful_ = doubtful_ || cell.marks.doubtful;
+      grouped_ = grouped_ || cell.marks.grouped;
+      pointed_ = pointed_ || cell.marks.pointed;
       return add_currency(cell.marks.currency);
     case CellKind::date:
     case CellKind::timestamp:
@@ -159,6 +161,14 @@ void ColumnShape::add_marks(const Cell& cell) {
 void ColumnShape::add_currency(std::uint8_t currency) {
   if (currency == 0 || currency == currency_) return;
   currency_ = currency_ == 0 ? currency : kSeveral;
+}
+
+WrittenNumbers ColumnShape::written(const CsvValues& values) const {
+  WrittenNumbers numbers{.are_percentages = has(CellKind::percent)};
+  const bool shows_thousands = grouped_ && (values.thousands == "," || values.thousands == ".");
+  if (has(CellKind::decimal) || pointed_ || shows_thousands) numbers.decimal = values.decimal;
+  if (currency_ != 0) numbers.currency = currency_name(currency_);
+  return numbers;
 }
 
 std::string_view ColumnShape::conflict() const {
@@ -209,6 +219,8 @@ void ColumnShape::add(const ColumnShape& other) {
   past_uint64_ = past_uint64_ || other.past_uint64_;
   marked_ = marked_ || other.marked_;
   doubtful_ = doubtful_ || other.doubtful_;
+  grouped_ = grouped_ || other.grouped_;
+  pointed_ = pointed_ || other.pointed_;
   add_currency(other.currency_);
   orders_ &= other.orders_;
   zoned_ = zoned_ || other.zoned_;

@@ -15,6 +15,7 @@
 
 #include "io/csv_cells.hpp"
 #include "io/csv_rows.hpp"
+#include "io/written_numbers.hpp"
 
 namespace upsweep::io {
 
@@ -65,6 +66,8 @@ class ColumnShape {
   [[nodiscard]] CellForm form(const CsvValues& values) const {
     return {&values, !marked_, std::has_single_bit(orders_) ? static_cast<DateOrder>(orders_) : year_month_day, {}};
   }
+  /// Returns how the column's numbers are written in a file with these marks.
+  [[nodiscard]] WrittenNumbers written(const CsvValues& values) const;
   /// Returns "numbers", "dates", "times", "timestamps" or "booleans" for a column that is not text; otherwise an empty
   /// string.
   [[nodiscard]] std::string_view content() const;
@@ -122,6 +125,8 @@ class ColumnShape {
   bool has_date_format_ = false;
   bool marked_ = false;              // some number is not written as in C++
   bool doubtful_ = false;            // some number may have thousands or decimals
+  bool grouped_ = false;             // some number has thousands
+  bool pointed_ = false;             // some percentage has decimals
   std::uint8_t currency_ = 0;        // kSeveral: there are several
   std::uint8_t orders_ = any_order;  // in which all dates exist
   bool zoned_ = false;               // some timestamp has an offset from UTC; or not:

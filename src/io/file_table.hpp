@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "io/format.hpp"
 #include "io/posix.hpp"
+#include "io/written_numbers.hpp"
 #include "upsweep/detail/row_place.hpp"
 #include "upsweep/table.hpp"
 
@@ -38,6 +40,17 @@ class FileTable : public Table, public RowPlaces {
   [[nodiscard]] virtual bool is_partial() const { return false; }
   /// Whether text has numbers with a decimal point, and nothing between thousands.
   [[nodiscard]] virtual bool has_plain_numbers() const { return true; }
+  /// Returns how the numbers of each column are written; empty if the file is not CSV.
+  [[nodiscard]] virtual const std::vector<WrittenNumbers>& written_numbers() const {
+    static const std::vector<WrittenNumbers> none;
+    return none;
+  }
+  /// Returns this table with columns that are read as other kinds: text, as the cells are written, or timestamps where
+  /// all cells are dates. The second member of each pair is the kind. Returns null if the file is not CSV.
+  [[nodiscard]] virtual std::shared_ptr<const Table> with_kinds(
+      const std::vector<std::pair<int, ValueKind>>& /*columns*/) const {
+    return nullptr;
+  }
   /// Returns the line in which a cell begins, as an editor counts it; -1: the file has no lines.
   [[nodiscard]] virtual std::int64_t line(std::int64_t /*row*/, int /*column*/) const { return -1; }
   [[nodiscard]] std::string place(std::int64_t row, int column) const final {

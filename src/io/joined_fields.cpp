@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/ascii.hpp"
+#include "io/file_table.hpp"
 #include "io/posix.hpp"
 #include "io/source.hpp"
 #include "io/table.hpp"
@@ -100,6 +101,45 @@ std::optional<Field> joined(const Field& a, const Field& b) {
   return all;
 }
 
+// Returns the timestamps of a column that has dates in CSV files and timestamps without a zone in others; nothing for
+// any other columns.
+std::optional<Field> dates_as_timestamps(const Field& dates, const Field& timestamps) {
+  if (dates.kind != ValueKind::date || timestamps.kind != ValueKind::timestamp || !timestamps.zone.empty() ||
+      !timestamps.unsupported.empty()) {
+    return std::nullopt;
+  }
+  Field all = timestamps;
+  all.scale = std::max(all.scale, 6);
+  return all;
+}
+
+// Returns the type of --types with which CSV files have columns like this one; an empty text if there is none.
+std::string csv_type(const Field& field) {
+  if (!field.unsupported.empty() || !field.zone.empty()) return "";
+  switch (field.kind) {
+    case ValueKind::integer:
+      return field.storage == Storage::uint64 ? "uint64" : "int64";
+    case ValueKind::decimal:
+      return type_name(field).replace(type_name(field).find(' '), 1, "");
+    case ValueKind::real:
+      return "float64";
+    case ValueKind::date:
+      return "date";
+    case ValueKind::boolean:
+      return "bool";
+    case ValueKind::text:
+      return "string";
+    case ValueKind::timestamp:
+      return "timestamp";
+    case ValueKind::time:
+      return "time";
+    case ValueKind::duration:
+    case ValueKind::interval:
+      break;
+  }
+  return "";
+}
+
 template <class T>
 void put(const T& value, std::string& to) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -164,6 +204,33 @@ std::vector<Field> take_fields(std::string_view& bytes) {
   return fields;
 }
 
+std::string packed(const std::vector<WrittenNumbers>& columns) {
+  std::string bytes;
+  put(static_cast<std::uint64_t>(columns.size()), bytes);
+  for (const WrittenNumbers& numbers : columns) {
+    put(numbers.decimal, bytes);
+    put_text(numbers.currency, bytes);
+    put(numbers.are_percentages, bytes);
+  }
+  return bytes;
+}
+
+std::vector<WrittenNumbers> take_written_numbers(std::string_view& bytes) {
+  std::vector<WrittenNumbers> columns(take<std::uint64_t>(bytes));
+  for (WrittenNumbers& numbers : columns) {
+    numbers.decimal = take<char>(bytes);
+    numbers.currency = take_text(bytes);
+    numbers.are_percentages = take<bool>(bytes);
+  }
+  return columns;
+}
+
+const std::vector<WrittenNumbers>& written_numbers(const Table& table) {
+  static const std::vector<WrittenNumbers> none;
+  const auto* const file = dynamic_cast<const FileTable*>(&table);
+  return file != nullptr ? file->written_numbers() : none;
+}
+
 std::string type_name(const Field& field) {
   if (!field.unsupported.empty()) return field.unsupported;
   if (field.kind == ValueKind::decimal) {
@@ -191,11 +258,12 @@ int column_like(std::string_view name, const std::vector<Field>& fields) {
   return like.size() == 1 ? like[0] : -1;
 }
 
-std::vector<int> JoinedFields::add(const std::string& path, const std::vector<Field>& fields) {
+std::vector<int> JoinedFields::add(const std::string& path, const std::vector<Field>& fields,
+                                   const std::vector<WrittenNumbers>& written) {
   const std::size_t before = fields_.size();
   // The column of a .npy file is called like its file, so it is matched without its name.
   if (before == 1 && fields.size() == 1 && ends_in(path, ".npy") && ends_in(first_path_, ".npy")) {
-    join(0, fields[0], path);
+    join(0, fields[0], path, nullptr);
     return {0};
   }
   std::vector<int> places(fields.size(), -1);
@@ -216,17 +284,45 @@ std::vector<int> JoinedFields::add(const std::string& path, const std::vector<Fi
   }
   if (before == 0) first_path_ = path;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (places[i] >= 0) {
-      join(places[i], fields[i], path);
-      continue;
+    if (places[i] < 0) {
+      places[i] = static_cast<int>(fields_.size());
+      by_name_[fields[i].name].push_back(places[i]);
+      by_lower_name_[lower_case(fields[i].name)].push_back(places[i]);
+      fields_.push_back({.name = fields[i].name, .is_untyped = true});
+      origins_.emplace_back();
     }
-    places[i] = static_cast<int>(fields_.size());
-    by_name_[fields[i].name].push_back(places[i]);
-    by_lower_name_[lower_case(fields[i].name)].push_back(places[i]);
-    fields_.push_back(fields[i]);
-    origins_.push_back({path, type_name(fields[i])});
+    join(places[i], fields[i], path, written.empty() ? nullptr : &written[i]);
   }
   return places;
+}
+
+int JoinedFields::place_of(const std::string& name) const {
+  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second[0];
+  const auto found = by_lower_name_.find(lower_case(name));
+  return found != by_lower_name_.end() ? found->second[0] : -1;
+}
+
+void JoinedFields::add_folder(int place, const Field& field, const std::string& path) {
+  Origin& origin = origins_[static_cast<std::size_t>(place)];
+  const bool had_csv = origin.has_csv;
+  // Any value can be text, like the cells of CSV files.
+  const WrittenNumbers plain;
+  const bool is_text = fields_[static_cast<std::size_t>(place)].kind == ValueKind::text;
+  join(place, is_text ? Field{.kind = ValueKind::text, .storage = Storage::int32} : field, "the folders of " + path,
+       &plain);
+  origin.has_csv = had_csv;  // --types does not change folders
+  if (!origin.difference.empty()) settle(place);
+}
+
+std::vector<std::string> JoinedFields::remarks() const {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    if (origins_[i].difference.empty() || !fields_[i].unsupported.empty()) continue;
+    lines.push_back(
+        fmt::format("column '{}' is read as text: it contains {}", printable(fields_[i].name), origins_[i].difference));
+    if (!origins_[i].option.empty()) lines.back() += "; " + origins_[i].option;
+  }
+  return lines;
 }
 
 int JoinedFields::exact_place(const std::string& name, const std::vector<bool>& taken) const {
@@ -253,22 +349,87 @@ int JoinedFields::place_like(const std::string& path, const std::string& name, c
   return free.empty() ? -1 : free[0];
 }
 
-void JoinedFields::join(int place, const Field& field, const std::string& path) {
+void JoinedFields::join(int place, const Field& field, const std::string& path, const WrittenNumbers* written) {
   Field& all = fields_[static_cast<std::size_t>(place)];
   Origin& origin = origins_[static_cast<std::size_t>(place)];
   // Columns without a value keep a type other than text: words such as NA are NULL there.
-  const bool is_kept = field.is_all_null && !all.is_untyped && (!all.is_all_null || all.kind != ValueKind::text);
-  if (field.is_untyped || is_kept || origin.is_apart) return;
+  if (field.is_all_null && !all.is_untyped && (!all.is_all_null || all.kind != ValueKind::text)) return;
+  if (field.is_untyped) {
+    if (all.is_untyped) all = with_name(field, all.name);
+    return;
+  }
   if (all.is_untyped || all.is_all_null) {
     all = with_name(field, all.name);
     origin = {path, type_name(field)};
-  } else if (auto both = joined(all, field)) {
-    all = std::move(*both);
-  } else {
-    all.unsupported = fmt::format("{} in {} and {} in {}", origin.type, origin.path, type_name(field), path);
-    all.element = nullptr;
-    origin.is_apart = true;
+  } else if (origin.difference.empty()) {
+    auto both = joined(all, field);
+    if (!both && !origin.stored) both = dates_as_timestamps(all, field);
+    if (!both && written != nullptr) both = dates_as_timestamps(field, all);
+    if (both) {
+      all = with_name(std::move(*both), all.name);
+    } else {
+      origin.difference = fmt::format("{} in {} and {} in {}", origin.type, origin.path, type_name(field), path);
+    }
   }
+  if (written != nullptr && is_number(field) && origin.difference.empty()) add_written(*written, path, origin);
+  origin.has_csv = origin.has_csv || written != nullptr;
+  if (written == nullptr && !origin.stored) origin.stored = field;
+  if (!origin.difference.empty()) settle(place);
+}
+
+// Compares how the numbers of a file are written with the files before it.
+void JoinedFields::add_written(const WrittenNumbers& written, const std::string& path, Origin& origin) {
+  WrittenNumbers& known = origin.written;
+  const auto differ = [&](const std::string& before, const std::string& first_path, const std::string& now,
+                          std::string_view option) {
+    origin.difference = fmt::format("{} in {} and {} in {}", before, first_path, now, path);
+    origin.option = option;
+  };
+  if (origin.numbers_path.empty()) {
+    origin.numbers_path = path;
+    known.are_percentages = written.are_percentages;
+  }
+  const auto percentages = [](bool are) { return are ? "percentages" : "other numbers"; };
+  if (written.are_percentages != known.are_percentages) {
+    return differ(percentages(known.are_percentages), origin.numbers_path, percentages(written.are_percentages),
+                  "--types decides");
+  }
+  if (origin.currency_path.empty() && !written.currency.empty()) {
+    origin.currency_path = path;
+    known.currency = written.currency;
+  }
+  if (!written.currency.empty() && written.currency != known.currency) {
+    return differ("amounts in " + known.currency, origin.currency_path, "amounts in " + written.currency,
+                  "--types decides");
+  }
+  if (origin.decimal_path.empty() && written.decimal != 0) {
+    origin.decimal_path = path;
+    known.decimal = written.decimal;
+  }
+  const auto marked = [](char decimal) {
+    return std::string("numbers with a decimal ") + (decimal == ',' ? "comma" : "point");
+  };
+  if (written.decimal != 0 && written.decimal != known.decimal) {
+    differ(marked(known.decimal), origin.decimal_path, marked(written.decimal), "--decimal and --thousands decide");
+  }
+}
+
+// Makes a column text whose files differ. If that is impossible, it is unsupported.
+void JoinedFields::settle(int place) {
+  Field& all = fields_[static_cast<std::size_t>(place)];
+  const Origin& origin = origins_[static_cast<std::size_t>(place)];
+  if (!numbers_ && !origin.stored) {
+    all = {.name = all.name, .kind = ValueKind::text, .storage = Storage::int32};
+    return;
+  }
+  all.element = nullptr;
+  all.unsupported = origin.difference;
+  if (!origin.option.empty()) {
+    all.unsupported += fmt::format(" ({})", origin.option);
+    return;
+  }
+  const std::string option = origin.has_csv && origin.stored ? csv_type(*origin.stored) : "";
+  if (!option.empty()) all.unsupported += fmt::format(" (--types {}={} reads the CSV files alike)", all.name, option);
 }
 
 }  // namespace upsweep::io

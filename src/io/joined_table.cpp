@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -120,7 +122,7 @@ struct File {
   int first_row_group = 0;
   std::int64_t first_row = 0;                   // of the file in the table
   std::vector<ColumnSource> sources = {};       // by column of the table
-  std::vector<PartitionValue> partitions = {};  // of the last columns
+  std::vector<PartitionValue> partitions = {};  // of columns that it does not have itself
 };
 
 // The rows of a row group, in the columns of the table.
@@ -196,18 +198,27 @@ class JoinedRows final : public BatchReader {
     return data;
   }
 
-  static ColumnData constants(const Output& output, std::int64_t rows, Memory& memory) {
+  ColumnData constants(const Output& output, std::int64_t rows, Memory& memory) const {
     const PartitionValue& value = *output.source.constant;
     const auto n = static_cast<std::size_t>(rows);
     ColumnData data;
     if (output.field.kind == ValueKind::text) {
       data.values = keep(std::make_shared<std::int32_t[]>(n), memory);
       data.dictionary = std::make_shared<const Dictionary>(1, value.text);
-    } else {
-      auto* const numbers = keep(std::make_shared_for_overwrite<std::int64_t[]>(n), memory);
-      std::fill_n(numbers, n, value.number);
-      data.values = numbers;
+      return data;
     }
+    const Field int64;
+    visit_storage(output.field.storage, [&]<class T>(T number) {
+      if (Widening(int64, output.field)({.values = &value.number}, 1, &number) < 1) {
+        throw Error(Code::malformed,
+                    fmt::format("{}: {} in the name of a folder changes when converted to {}, the common type of "
+                                "column '{}' in all files; convert the column in one of them",
+                                file_.path, value.number, type_name(output.field), printable(output.field.name)));
+      }
+      T* const numbers = keep(std::make_shared_for_overwrite<T[]>(n), memory);
+      std::fill_n(numbers, n, number);
+      data.values = numbers;
+    });
     return data;
   }
 
@@ -239,7 +250,8 @@ constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
 
 class JoinedTable final : public Table, public RowPlaces {
  public:
-  JoinedTable(std::vector<JoinedFile> files, std::vector<Field> fields) : fields_(std::move(fields)) {
+  JoinedTable(std::vector<JoinedFile> files, std::vector<Field> fields, std::vector<std::string> remarks)
+      : fields_(std::move(fields)), remarks_(std::move(remarks)) {
     for (JoinedFile& file : files) add(std::move(file));
   }
 
@@ -263,7 +275,7 @@ class JoinedTable final : public Table, public RowPlaces {
   [[nodiscard]] ColumnRange range(int row_group, int column) const override {
     const File& file = file_of(row_group);
     const ColumnSource& source = file.sources[static_cast<std::size_t>(column)];
-    if (source.constant != nullptr && fields_[static_cast<std::size_t>(column)].kind == ValueKind::integer) {
+    if (source.constant != nullptr && fields_[static_cast<std::size_t>(column)].kind != ValueKind::text) {
       const auto number = static_cast<double>(source.constant->number);
       constexpr double kInfinity = std::numeric_limits<double>::infinity();
       return {.least = std::nextafter(number, -kInfinity),
@@ -285,7 +297,7 @@ class JoinedTable final : public Table, public RowPlaces {
   }
   [[nodiscard]] std::vector<std::string> remarks() const override {
     constexpr std::size_t kMost = 10;  // more lines would hide the answer
-    std::vector<std::string> all;
+    std::vector<std::string> all = remarks_;
     for (const File& file : files_) {
       for (std::string& line : file.table->remarks()) all.push_back(std::move(line));
     }
@@ -314,6 +326,7 @@ class JoinedTable final : public Table, public RowPlaces {
 
  private:
   void add(JoinedFile file) {
+    read_as_joined(file);
     const std::int64_t rows = file.table->rows();
     const int row_groups = file.table->row_groups();
     const auto* const of_file = dynamic_cast<const FileTable*>(file.table.get());
@@ -325,6 +338,21 @@ class JoinedTable final : public Table, public RowPlaces {
     row_groups_ += row_groups;
     next_row_ += counted >= 0 ? counted : kMostRows;
     rows_ = rows_ < 0 || rows < 0 ? -1 : rows_ + rows;
+  }
+
+  // A column of a CSV file is read as text if other files have another type there, and dates as timestamps.
+  void read_as_joined(JoinedFile& file) const {
+    const auto* const of_file = dynamic_cast<const FileTable*>(file.table.get());
+    if (of_file == nullptr || of_file->format() != Format::csv) return;
+    std::vector<std::pair<int, ValueKind>> columns;
+    for (std::size_t i = 0; i < of_file->fields().size(); ++i) {
+      const Field& own = of_file->fields()[i];
+      const Field& field = fields_[static_cast<std::size_t>(file.places[i])];
+      const bool is_other = own.kind != field.kind && field.unsupported.empty() && !own.is_untyped && !own.is_all_null;
+      const bool is_date = own.kind == ValueKind::date && field.kind == ValueKind::timestamp;
+      if (is_other && (field.kind == ValueKind::text || is_date)) columns.emplace_back(static_cast<int>(i), field.kind);
+    }
+    if (!columns.empty()) file.table = of_file->with_kinds(columns);
   }
 
   void set_sources(File& file, const std::vector<int>& places) const {
@@ -343,9 +371,8 @@ class JoinedTable final : public Table, public RowPlaces {
   }
 
   void set_constants(File& file) const {
-    const std::size_t first = fields_.size() - file.partitions.size();
-    for (std::size_t i = 0; i < file.partitions.size(); ++i) {
-      if (!file.partitions[i].is_null) file.sources[first + i].constant = &file.partitions[i];
+    for (const PartitionValue& value : file.partitions) {
+      file.sources[static_cast<std::size_t>(value.place)].constant = &value;
     }
   }
 
@@ -357,6 +384,7 @@ class JoinedTable final : public Table, public RowPlaces {
   }
 
   std::vector<Field> fields_;
+  std::vector<std::string> remarks_;  // about the columns
   std::vector<File> files_;
   int row_groups_ = 0;
   std::int64_t rows_ = 0;
@@ -378,35 +406,55 @@ std::int64_t expected_rows(const Table& table) {
   return joined != nullptr ? joined->expected_rows() : -1;
 }
 
-std::unique_ptr<Table> join(std::vector<JoinedFile> files, std::vector<Field> fields) {
-  return std::make_unique<JoinedTable>(std::move(files), std::move(fields));
+std::unique_ptr<Table> join(std::vector<JoinedFile> files, std::vector<Field> fields,
+                            std::vector<std::string> remarks) {
+  return std::make_unique<JoinedTable>(std::move(files), std::move(fields), std::move(remarks));
 }
+
+namespace {
+
+// Adds columns by folders. Where files have a column of that name, only the other files take the value of their folder.
+void add_partitions(std::vector<Partition> partitions, JoinedFields& fields, JoinedFiles& joined) {
+  std::vector<Field> others;
+  for (Partition& partition : partitions) {
+    const int own = fields.place_of(partition.field.name);
+    const int place = own >= 0 ? own : static_cast<int>(fields.fields().size() + others.size());
+    for (std::size_t i = 0; i < joined.files.size(); ++i) {
+      JoinedFile& file = joined.files[i];
+      std::optional<PartitionValue>& value = partition.values[i];
+      if (!value || std::ranges::find(file.places, place) != file.places.end()) continue;
+      if (own >= 0) fields.add_folder(own, partition.field, file.path);
+      value->place = place;
+      file.partitions.push_back(std::move(*value));
+    }
+    if (own < 0) others.push_back(std::move(partition.field));
+  }
+  joined.fields = fields.fields();
+  std::ranges::move(others, std::back_inserter(joined.fields));
+}
+
+}  // namespace
 
 JoinedFiles open_files(const std::vector<std::string>& paths, const CsvOptions& csv, const ChooseColumn& choose,
                        int threads, const std::string& spool_folder) {
   JoinedFiles joined;
-  JoinedFields fields;
+  JoinedFields fields(static_cast<bool>(choose));
   std::vector<std::string> patterned;  // the files that match a pattern; an empty name for any other file
   bool has_gap = false;                // rows of an earlier file are missing
   for (const std::string& path : paths) {
     for (const std::string& file : matching_files(path)) {
       const std::string name = file == "-" ? std::string(kStandardInput) : file;
       std::unique_ptr<Table> table = open_table(file, csv, choose, threads, spool_folder);
+      std::vector<int> places = fields.add(name, table->fields(), written_numbers(*table));
       if (has_gap) table = std::make_unique<NoRows>(table->fields(), table->remarks());
       has_gap = has_gap || is_partial(*table);
-      joined.files.push_back({name, std::move(table)});
-      joined.files.back().places = fields.add(name, joined.files.back().table->fields());
+      joined.files.push_back({name, std::move(table), std::move(places)});
       patterned.push_back(file == path ? "" : file);
     }
   }
   if (joined.files.empty()) throw Error(Code::invalid_argument, "no file is given: at least one is needed");
-  joined.fields = fields.fields();
-  for (Partition& partition : partitions_of(patterned, fields.fields())) {
-    joined.fields.push_back(std::move(partition.field));
-    for (std::size_t i = 0; i < joined.files.size(); ++i) {
-      joined.files[i].partitions.push_back(std::move(partition.values[i]));
-    }
-  }
+  add_partitions(partitions_of(patterned), fields, joined);
+  joined.remarks = fields.remarks();
   return joined;
 }
 
@@ -422,7 +470,7 @@ std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, const 
     if (files.size() == 1 && !has_folders) return open_table(files[0], csv, choose, threads, spool_folder);
   }
   JoinedFiles joined = open_files(paths, csv, choose, threads, spool_folder);
-  return join(std::move(joined.files), std::move(joined.fields));
+  return join(std::move(joined.files), std::move(joined.fields), std::move(joined.remarks));
 }
 
 }  // namespace upsweep::io

@@ -10,9 +10,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/ascii.hpp"
 #include "core/utf8.hpp"
-#include "io/joined_fields.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -61,15 +59,11 @@ std::vector<std::pair<std::string, std::optional<std::string>>> folders_with_val
   return found;
 }
 
-std::vector<Partition> partitions_of(const std::vector<std::string>& files, const std::vector<Field>& fields) {
+std::vector<Partition> partitions_of(const std::vector<std::string>& files) {
   std::vector<std::string> names;
   std::vector<std::vector<std::optional<std::string>>> texts;  // by name and file
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (auto& [name, value] : folders_with_values(files[i])) {
-      const auto is_own = [&, &called = name](const Field& field) {
-        return lower_case(field.name) == lower_case(called);
-      };
-      if (std::ranges::any_of(fields, is_own)) continue;
       const auto known = std::ranges::find(names, name);
       const auto place = static_cast<std::size_t>(known - names.begin());
       if (known == names.end()) {
@@ -88,10 +82,8 @@ std::vector<Partition> partitions_of(const std::vector<std::string>& files, cons
                        .kind = is_number ? ValueKind::integer : ValueKind::text,
                        .storage = is_number ? Storage::int64 : Storage::int32};
     for (const auto& text : texts[p]) {
-      PartitionValue& value = partition.values.emplace_back();
-      value.is_null = !text.has_value();
-      if (text && is_number) value.number = *plain_integer(*text);
-      if (text && !is_number) value.text = *text;
+      auto& value = partition.values.emplace_back();
+      if (text) value = PartitionValue{.number = plain_integer(*text).value_or(0), .text = *text};
     }
   }
   return partitions;

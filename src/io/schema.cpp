@@ -44,6 +44,7 @@ void add(std::int64_t more, bool is_first, std::int64_t& sum) {
 Schema schema_of(const std::vector<std::string>& paths, const CsvOptions& csv, int threads) {
   const JoinedFiles joined = open_files(paths, csv, {}, threads, {});
   Schema schema;
+  schema.remarks = joined.remarks;
   for (const Field& field : joined.fields) schema.columns.push_back({.name = field.name, .type = type_name(field)});
   for (std::size_t i = 0; i < joined.files.size(); ++i) {
     const JoinedFile& file = joined.files[i];
@@ -61,8 +62,8 @@ Schema schema_of(const std::vector<std::string>& paths, const CsvOptions& csv, i
       const bool has = own != file.places.end();
       const int column = has ? static_cast<int>(own - file.places.begin()) : -1;
       // A column that a file does not have is NULL there, unless its folder has the value.
-      const std::size_t first = schema.columns.size() - file.partitions.size();
-      const bool has_value = c >= first && !file.partitions[c - first].is_null;
+      const auto is_here = [&](const PartitionValue& value) { return value.place == static_cast<int>(c); };
+      const bool has_value = std::ranges::any_of(file.partitions, is_here);
       const std::int64_t nulls = has ? table.nulls(column) : has_value ? 0 : expected_rows(table);
       add(nulls, is_first, schema.columns[c].nulls);
       add(has ? table.bytes(column) : 0, is_first, schema.columns[c].bytes);

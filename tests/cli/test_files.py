@@ -430,6 +430,118 @@ def test_several_files_of_integers_and_other_numbers(upsweep, arrow):
     upsweep.fails("overflow", "reduce", "[ab].parquet:v")
 
 
+@pytest.mark.parametrize(
+    "cells, expected",
+    [
+        (("02134", "99999"), ["02134", "99999"]),
+        (("99999", "02134"), ["99999", "02134"]),
+        (("7", "2.50", "word", "1e3"), ["7", "2.50", "word", "1e3"]),
+        (("2024-01-02", "7"), ["2024-01-02", "7"]),
+        (("true", "1"), ["true", "1"]),
+        (("01/02/2017", "31/01/2017"), ["01/02/2017", "31/01/2017"]),  # doubtful in the first file
+        (("2024-01-02 03:04:05Z", "2024-01-02"), ["2024-01-02 03:04:05Z", "2024-01-02"]),
+        (("word", "NA", "", '"say ""so"""', "+5"), ["word", "NA", None, 'say "so"', "+5"]),
+        (("2024-01-02 03:04:05", "2024-01-02"), ["2024-01-02T03:04:05", "2024-01-02T00:00:00"]),
+        (("2024-03-13", "2024-01-02 03:04:05.000000001"), ["2024-03-13T00:00:00", "2024-01-02T03:04:05.000000001"]),
+    ],
+)
+def test_columns_of_csv_files_widen_to_text_as_in_one_file(upsweep, arrow, cells, expected):
+    for i, cell in enumerate(cells):
+        upsweep.write(f"{i}.csv", f"id,z\n{i},{cell}\n")
+    answer = upsweep.json("query", "SELECT z FROM '*.csv' ORDER BY id")
+    assert [row[0] for row in answer["rows"]] == expected
+    assert upsweep.json("query", "SELECT z FROM '*.csv' LIMIT 1")["rows"] == [[expected[0]]]
+    assert upsweep.json("schema", "*.csv")["columns"][1]["type"].startswith(answer["types"][0])
+    upsweep.write("whole", "id,z\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells)))
+    one = upsweep.json("query", "SELECT z FROM 'whole' ORDER BY id")
+    assert (one["rows"] == answer["rows"]) == (cells[0] != "01/02/2017")  # one file shows the order of day and month
+
+
+def test_widening_to_text_is_said_in_one_line(upsweep, arrow):
+    upsweep.write("a.csv", "id,z\n1,02134\n")
+    upsweep.write("b.csv", "id,z\n2,99999\n")
+    upsweep.write("c.csv", "id,z\n3,true\n")
+    line = "column 'z' is read as text: it contains text in a.csv and int64 in b.csv"
+    assert upsweep.json("query", "SELECT z FROM '?.csv'")["remarks"] == [line]
+    assert upsweep.json("schema", "?.csv")["remarks"] == [line]
+    # Standard input cannot be opened again.
+    with open(upsweep.folder / "b.csv", "rb") as stdin:
+        assert upsweep.json("query", "SELECT z FROM '-'", stdin=stdin)["rows"] == [[99999]]
+    assert upsweep.json("query", "SELECT z FROM '?.csv'", "--types", "z=string")["rows"] == [["02134"], ["99999"], ["true"]]
+    # Commands on numbers refuse text.
+    assert "a.csv:z" in upsweep.fails("unsupported_type", "reduce", "?.csv:z")["message"]
+
+
+POINT, COMMA = "numbers with a decimal point", "numbers with a decimal comma"
+
+
+@pytest.mark.parametrize(
+    "a, b, found, options",
+    [
+        ("id;z\n1;1.234\n", "id;z\n2;1.234,5\n", (POINT, COMMA), "--decimal and --thousands decide"),
+        ("id;z\n1;1,25\n", "id;z\n2;1.25\n", (COMMA, POINT), "--decimal and --thousands decide"),
+        ("id;z\n1;1.234.567\n", "id,z\n2,1.234\n", (COMMA, POINT), "--decimal and --thousands decide"),
+        ("id;z\n1;1,25%\n", "id;z\n2;1.25%\n", (COMMA, POINT), "--decimal and --thousands decide"),
+        ("id,z\n1,$5\n", "id,z\n2,€6\n", ("amounts in $", "amounts in €"), "--types decides"),
+        ("id,z\n1,EUR 5\n", "id,z\n2,6 CHF\n", ("amounts in €", "amounts in CHF"), "--types decides"),
+        ("id,z\n1,12%\n", "id,z\n2,12\n", ("percentages", "other numbers"), "--types decides"),
+        ("id,z\n1,1.5\n", "id,z\n2,12%\n", ("other numbers", "percentages"), "--types decides"),
+    ],
+)
+def test_numbers_written_differently_in_several_csv_files_are_text(upsweep, arrow, a, b, found, options):
+    upsweep.write("a.csv", a)
+    upsweep.write("b.csv", b)
+    answer = upsweep.json("query", "SELECT z FROM '?.csv'")
+    separator = ";" if ";" in a else ","
+    first = a.splitlines()[1].split(separator)[1]
+    second = b.splitlines()[1].split(";" if ";" in b else ",")[1]
+    assert (answer["types"], answer["rows"]) == (["text"], [[first], [second]])
+    difference = f"{found[0]} in a.csv and {found[1]} in b.csv"
+    assert f"column 'z' is read as text: it contains {difference}; {options}" in answer["remarks"]
+    message = upsweep.fails("unsupported_type", "reduce", "?.csv:z")["message"]
+    assert f"{difference} ({options})" in message, message
+
+
+@pytest.mark.parametrize(
+    "a, b, expected",
+    [
+        ("id,z\n1,$5\n", "id,z\n2,6\n", [5, 6]),  # as in one file
+        ("id,z\n1,$5\n", "id,z\n2,USD 6\n", [5, 6]),
+        ("id,z\n1,5\n", "id;z\n2;6\n", [5, 6]),
+        ("id,z,w\n1,5,1.5\n", "id;z;w\n2;6;1,5\n", [5, 6]),  # the other column is text
+        ("id,z\n1,12%\n", "id,z\n2,\n", ["0.12", None]),
+        ("id;z\n1;1.234,5\n", "id;z\n2;7\n", ["1234.5", "7.0"]),
+    ],
+)
+def test_numbers_that_are_not_written_differently_stay_numbers(upsweep, arrow, a, b, expected):
+    upsweep.write("a.csv", a)
+    upsweep.write("b.csv", b)
+    assert upsweep.json("query", "SELECT z FROM '?.csv'")["rows"] == [[value] for value in expected]
+
+
+def test_options_decide_how_numbers_of_several_files_are_written(upsweep, arrow):
+    upsweep.write("a.csv", "id;z\n1;1.234\n")
+    upsweep.write("b.csv", "id;z\n2;1.234,5\n")
+    german = ["--decimal", ",", "--thousands", "."]
+    assert upsweep.json("query", "SELECT z FROM '?.csv'", *german)["rows"] == [["1234.0"], ["1234.5"]]
+    upsweep.write("a.csv", "id,z\n1,12%\n")
+    upsweep.write("b.csv", "id,z\n2,12\n")
+    assert upsweep.json("query", "SELECT z FROM '?.csv'", "--types", "z=decimal(9,2)")["rows"] == [["0.12"], ["12.00"]]
+
+
+def test_text_in_one_file_of_another_format_names_the_option(upsweep, arrow):
+    upsweep.table("a.parquet", {"z": arrow.array(["02134"])})
+    upsweep.write("b.csv", "z\n99999\n")
+    for sql in ("SELECT * FROM '?.*'", "SELECT z FROM '?.*'"):
+        message = upsweep.fails("unsupported_type", "query", sql)["message"]
+        assert "text in a.parquet and int64 in b.csv (--types z=string reads the CSV files alike)" in message, message
+    assert upsweep.json("query", "SELECT z FROM '?.*'", "--types", "z=string")["rows"] == [["02134"], ["99999"]]
+    upsweep.table("a.parquet", {"z": arrow.array([1], arrow.decimal128(9, 2))})
+    upsweep.write("b.csv", "z\n02134\n")
+    assert "--types z=decimal(18,2) " in upsweep.fails("unsupported_type", "query", "SELECT z FROM '?.*'")["message"]
+    assert upsweep.json("query", "SELECT z FROM '?.*'", "--types", "z=decimal(9,2)")["rows"] == [["1.00"], ["2134.00"]]
+
+
 def test_no_columns_and_twice_the_same(upsweep, arrow):
     upsweep.table("none.parquet", arrow.table({}))
     upsweep.fails("unknown_column", "scan", "none.parquet", "-o", "out.npy")

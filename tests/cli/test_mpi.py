@@ -168,6 +168,15 @@ def test_columns_of_files_are_joined_by_name(upsweep, ranks):
     sql = "SELECT SUM(v), COUNT(v), COUNT(k) FROM t"
     found = json.loads(ok(upsweep, ranks, "query", sql, "--mpi", "n*.csv", "--json"))
     assert found["rows"] == upsweep.json("query", sql.replace(" t", " 'n*.csv'"))["rows"] == [[5, 1, 3]]
+    upsweep.write("t1.csv", "v,k\n02134,1\n")  # text and integers: text
+    upsweep.write("t2.csv", "k,v\n1,99999\n")
+    found = json.loads(ok(upsweep, ranks, "query", "SELECT MIN(v), MAX(v) FROM t", "--mpi", "t?.csv", "--json"))
+    assert found["rows"] == [["02134", "99999"]]
+    assert found["remarks"] == ["column 'v' is read as text: it contains text in t1.csv and int64 in t2.csv"]
+    upsweep.write("m1.csv", "v,k\n$5,1\n")  # two currencies: text
+    upsweep.write("m2.csv", "k,v\n1,€6\n")
+    found = json.loads(ok(upsweep, ranks, "query", "SELECT MIN(v), MAX(v) FROM t", "--mpi", "m?.csv", "--json"))
+    assert found["rows"] == [["$5", "€6"]]
     upsweep.table("e.parquet", pa.table({"k": [1]}))
     message = "rank 0: t: column 'k' has an unsupported type"
     status, _, err = run(upsweep, ranks, "query", "SELECT COUNT(k) FROM t", "--mpi", *files, "e.parquet")

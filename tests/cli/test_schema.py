@@ -183,6 +183,56 @@ def test_a_column_of_the_files_has_priority(upsweep):
     assert described(upsweep.json("schema", "t/**/*.csv")) == [("year", "int64", None), ("x", "int64", None), ("n", "int64", 0)]
 
 
+def write_parts(upsweep, **texts):
+    """Writes a file to the folder dt=KEY for each text."""
+    for i, (key, text) in enumerate(texts.items()):
+        os.makedirs(upsweep.folder / f"t/dt={key}", exist_ok=True)
+        upsweep.write(f"t/dt={key}/{i}.csv", text)
+
+
+@pytest.mark.parametrize(
+    "texts, expected, kind",
+    [
+        ({"2024-01-01": "id\n1\n", "2024-01-02": "id,dt\n3,zz\n"}, [[1, "2024-01-01"], [3, "zz"]], "text"),
+        ({"2024-01-01": "id,DT\n1,zz\n", "2024-01-02": "id\n3\n"}, [[1, "zz"], [3, "2024-01-02"]], "text"),
+        ({"7": "id\n1\n", "8": "id,dt\n3,80\n"}, [[1, 7], [3, 80]], "int64"),
+        ({"7": "id\n1\n", "8": "id,dt\n3,zz\n"}, [[1, "7"], [3, "zz"]], "text"),
+        ({"7": "id\n1\n", "08": "id\n2\n", "9": "id,dt\n3,9\n"}, [[1, "7"], [2, "08"], [3, "9"]], "text"),
+        ({"7": "id\n1\n", "8": "id,dt\n3,2.25\n"}, [[1, "7.00"], [3, "2.25"]], "decimal(38, 2)"),
+        ({"7": "id\n1\n", "8": "id,dt\n3,5e-1\n"}, [[1, 7], [3, 0.5]], "float64"),
+        ({"__HIVE_DEFAULT_PARTITION__": "id\n1\n", "8": "id,dt\n3,8\n"}, [[1, None], [3, 8]], "int64"),
+        ({"7": "id,dt\n1,\n", "8": "id,dt\n3,8\n"}, [[1, None], [3, 8]], "int64"),
+        ({"2024-01-01": "id\n1\n", "x": "id,dt\n3,2024-01-02\n"}, [[1, "2024-01-01"], [3, "2024-01-02"]], "text"),
+    ],
+)
+def test_folders_have_the_values_that_files_do_not_have(upsweep, texts, expected, kind):
+    write_parts(upsweep, **texts)
+    path = "t/*/*.csv"
+    assert upsweep.json("query", f"SELECT id, dt FROM '{path}' ORDER BY id")["rows"] == expected
+    assert described(upsweep.json("schema", path))[1][:2] in {("dt", kind), ("DT", kind)}
+    sure = [row for row in expected if row[1] is not None]
+    for number, value in sure:  # files are skipped by the values of their folders
+        literal = f"'{value}'" if kind == "text" else value
+        assert upsweep.json("query", f"SELECT id FROM '{path}' WHERE dt = {literal}")["rows"] == [[number]]
+    if kind == "int64" and len(sure) == 2:
+        assert upsweep.text("reduce", f"{path}:dt") == f"{sure[0][1] + sure[1][1]}\n"
+
+
+def test_folders_and_columns_of_other_types_are_named(upsweep, arrow):
+    write_parts(upsweep, **{"2024-01-01": "id\n1\n"})
+    os.makedirs(upsweep.folder / "t/dt=2024-01-02")
+    upsweep.table("t/dt=2024-01-02/a.parquet", {"id": [3], "dt": arrow.array([datetime.date(2024, 1, 2)])})
+    message = upsweep.fails("unsupported_type", "query", "SELECT dt FROM 't/*/*'")["message"]
+    assert "date in t/dt=2024-01-02/a.parquet and text in the folders of t/dt=2024-01-01/0.csv" in message, message
+    assert "--types" not in message
+    assert upsweep.json("query", "SELECT SUM(id) FROM 't/*/*'")["rows"] == [[4]]
+    os.makedirs(upsweep.folder / "u/y=9007199254740993")
+    upsweep.write("u/y=9007199254740993/a.csv", "x\n1\n")
+    upsweep.write("u/y=9007199254740993/b.csv", "x,y\n1,5e-1\n")
+    message = upsweep.fails("malformed", "query", "SELECT y FROM 'u/*/*'")["message"]
+    assert message.startswith("u/y=9007199254740993/a.csv: 9007199254740993 in the name of a folder changes"), message
+
+
 def test_files_outside_of_folders_are_null(upsweep):
     os.makedirs(upsweep.folder / "t/n=5")
     upsweep.write("t/n=5/f.csv", "x\n1\n")

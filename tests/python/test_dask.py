@@ -352,6 +352,18 @@ def test_columns_of_words_for_null_are_joined_as_elsewhere(tmp_path, words, valu
     assert upsweep.dask.query(sql, t=tmp_path / "*.csv").rows() == expected
 
 
+@pytest.mark.parametrize(
+    "cells", [("02134", "99999"), ("7", "8", "word"), ("$5", "€6"), ("12%", "0.12"), ("2024-01-02", "2024-01-02 03:04:05")]
+)
+def test_csv_files_that_differ_are_joined_as_elsewhere(tmp_path, cells):
+    for i, cell in enumerate(cells):
+        (tmp_path / f"{i}.csv").write_text(f"x,y\n{cell},1\n")
+    sql = "SELECT x, COUNT(*) FROM t GROUP BY x ORDER BY x"
+    expected = upsweep.query(sql, t=tmp_path / "*.csv").rows()
+    assert len(expected) == len(cells)
+    assert upsweep.dask.query(sql, t=tmp_path / "*.csv").rows() == expected
+
+
 def test_a_file_without_a_column_of_the_others(tmp_path):
     for i, columns in enumerate([{"x": [1]}, {"z": [2]}]):
         pyarrow.parquet.write_table(pa.table(columns), tmp_path / f"{i}.parquet")

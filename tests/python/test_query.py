@@ -526,9 +526,13 @@ def test_files_that_differ(parted, texts, sql, expected):
 
 def test_files_that_cannot_be_joined(parted):
     files = parted("x,y\n3,1\n", "x,y\nno,2\n", "a,b\n1,2\n")
+    pytest.importorskip("pyarrow.parquet").write_table(pa.table({"x": ["no"]}), f"{files[0]}.parquet")
     with pytest.raises(TypeError) as caught:
-        upsweep.query("SELECT COUNT(x) FROM t", t=files[:2])
-    assert f"int64 in {files[0]} and text in {files[1]}" in str(caught.value)
+        upsweep.query("SELECT COUNT(x) FROM t", t=[files[0], f"{files[0]}.parquet"])
+    assert f"int64 in {files[0]} and text in {files[0]}.parquet (--types x=string" in str(caught.value)
+    assert upsweep.query("SELECT x FROM t", t=files[:2]).rows() == [("3",), ("no",)]
+    table = upsweep.read(files[:2])
+    assert table["x"].to_pylist() == ["3", "no"] and b"'x' is read as text" in table.schema.metadata[b"upsweep.remarks"]
     with pytest.raises(ValueError, match="shares no column with"):
         upsweep.query("SELECT COUNT(*) FROM t", t=[files[0], files[2]])
     wide = pa.table({"x": [0.5]}), pa.table({"x": [1, 2**53 + 1]})

@@ -21,14 +21,17 @@ from upsweep.dask._tasks import how, moved, new_name, tree
 class Plan:
     """The query in the form that tasks use: its text, and the columns of all partitions. It is sent to every worker once."""
 
-    def __init__(self, sql: str, fields: tuple, options: dict[str, Any], csv: dict[str, Any] | None = None):
+    def __init__(
+        self, sql: str, fields: tuple, options: dict[str, Any], csv: dict[str, Any] | None = None, first: tuple | None = None
+    ):
         self.sql = sql
         self.fields = fields
         self.options = options
         self.csv = csv or {}  # how CSV files are written
+        self.first = first  # the columns of the first file
 
     def __reduce__(self) -> tuple:
-        return Plan, (self.sql, self.fields, self.options, self.csv)
+        return Plan, (self.sql, self.fields, self.options, self.csv, self.first)
 
     @functools.cached_property
     def query(self) -> Any:
@@ -70,7 +73,7 @@ def query(
     ------
     ValueError, NotImplementedError, TypeError
         Before any task begins: as for `upsweep.query`; the list of files is empty; a file shares no column with the files
-        before it; the types of a column of the query are incompatible, and the message names both files. While tasks run: the
+        before it; the types of a column of the query are incompatible, and not all of its files are CSV: the message names both. While tasks run: the
         values of a partition do not have the DataFrame's types.
     OverflowError, ZeroDivisionError
         In an expression. `index` is the first row with the error. For files, the index counts within the file, which the message
@@ -134,26 +137,28 @@ def _of_files(sql: str, statement: Any, paths: list[str], name: str, csv: dict[s
     except (ValueError, TypeError, NotImplementedError):
         if len(files) == 1:
             raise
-        fields = [_query.open_files([file], options["threads"], csv).fields for file in files]  # may have the column
+        # Other files may have the column.
+        columns = [_query.columns_of_file(_query.open_files([file], options["threads"], csv)) for file in files]
     else:
-        plan = Plan(sql, table.fields, options, csv)
+        first = _query.columns_of_file(table)
+        plan = Plan(sql, table.fields, options, csv, first)
         carry = _computed(plan, [(functools.partial(_fold_file, file, None, None),) for file in files], [], client)
         if not isinstance(carry, _OtherColumns):
             return plan, carry
-        fields = [carry.fields.get(file, table.fields) for file in files]
-    table, places = _query.joined_columns(files, fields)
+        columns = [carry.columns.get(file, first) for file in files]
+    table, places = _query.joined_columns(files, columns)
     _require_carry(statement, table, None)
     plan = Plan(sql, table.fields, options, csv)
-    folds = [(functools.partial(_fold_file, file, *each),) for file, *each in zip(files, fields, places, strict=True)]
+    folds = [(functools.partial(_fold_file, file, *each),) for file, *each in zip(files, columns, places, strict=True)]
     return plan, _computed(plan, folds, [], client)
 
 
 class _OtherColumns(Exception):
     """Replaces a carry if files have columns that differ from those of the plan: their columns, by path."""
 
-    def __init__(self, fields: dict[str, tuple]):
-        super().__init__(fields)
-        self.fields = fields
+    def __init__(self, columns: dict[str, tuple]):
+        super().__init__(columns)
+        self.columns = columns
 
 
 def _of_frame(sql: str, statement: Any, frame: Any, name: str, client: Any) -> tuple[Plan, Any]:
@@ -191,13 +196,14 @@ def _computed(plan: Plan, tasks: list[tuple], partitions: list, client: Any) -> 
     return dask.compute(Delayed(last, layers, layer=folds), scheduler=client)[0][1]
 
 
-def _fold_file(path: str, fields: tuple | None, places: list[int] | None, plan: Plan) -> tuple[int, Any]:
-    """Folds a file. `fields` are the columns that the file had, `places` the plan's columns that they are; None: exactly the plan's."""
+def _fold_file(path: str, columns: tuple | None, places: list[int] | None, plan: Plan) -> tuple[int, Any]:
+    """Folds a file. `columns` is `columns_of_file` of the file, `places` the plan's columns that they are; None: those of the first file."""
     with upsweep.options(**plan.options):
         opened = _query.open_files([path], plan.options["threads"], plan.csv)
+        own = _query.columns_of_file(opened)
         if places is None:
-            return _folded(plan, opened) if opened.fields == plan.fields else (0, _OtherColumns({path: opened.fields}))
-        if opened.fields != fields:
+            return _folded(plan, opened) if own == plan.first else (0, _OtherColumns({path: own}))
+        if own != columns:
             raise ValueError(f"{path}: was changed while the query ran; do not change the file until the query ends")
         return _folded(plan, _query.joined_file(path, opened, plan.fields, places))
 
@@ -226,9 +232,9 @@ def _folded(plan: Plan, table: Any) -> tuple[int, Any]:
 
 def _merge(plan: Plan, partitions: list[tuple[int, Any]]) -> tuple[int, Any]:
     """Merges the row counts and carries of partitions in order, or returns the first error, with its row moved by the counted rows."""
-    others = [carry.fields for _, carry in partitions if isinstance(carry, _OtherColumns)]
+    others = [carry.columns for _, carry in partitions if isinstance(carry, _OtherColumns)]
     if others:
-        return 0, _OtherColumns({path: fields for each in others for path, fields in each.items()})
+        return 0, _OtherColumns({path: columns for each in others for path, columns in each.items()})
     rows, carries = 0, []
     for more, carry in partitions:
         is_counted = rows >= 0 and more >= 0
