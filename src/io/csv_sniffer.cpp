@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -129,12 +130,38 @@ bool has_numbers(const CsvRecord& record) {
                      [](const CsvCell& cell) { return look_of(cell.text).is_typed(); });
 }
 
+// Whether a cell represents a missing value, as in files of databases and instruments. Names of columns are not such.
+bool is_missing_mark(std::string_view cell) {
+  constexpr std::string_view kWords[] = {"\\n", "?", "n/a", "n.a.", "null", "none", "nan", "\u2013", "\u2014"};
+  cell = trimmed(cell);
+  if (cell.empty()) return false;
+  if (cell.find_first_not_of(cell.front() == '.' ? '.' : '-') == std::string_view::npos) return true;
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return is_in_any_case(cell, word); });
+}
+
+// Whether the text is a number with decimals.
+bool has_decimals(std::string_view text) {
+  text = trimmed(text);
+  return text.find_first_of(".,") != std::string_view::npos &&
+         text.find_first_not_of("+-0123456789.,") == std::string_view::npos && look_of(text).kind == Kind::number;
+}
+
+// Returns the number of a bound such as <0.5; an empty text for any other text.
+std::string_view number_of_bound(std::string_view text) {
+  text = trimmed(text);
+  const std::size_t number = std::min(text.find_first_not_of("<>="), text.size());
+  const std::string_view rest = trimmed(text.substr(number));
+  return number > 0 && text.front() != '=' && look_of(rest).kind == Kind::number ? rest : std::string_view();
+}
+
 // Whether a record has text above values of another kind, in at least one column, and no such value itself.
 bool is_header(const Records& records, std::size_t place) {
   const CsvRecord& record = records[place];
   if (has_numbers(record)) return false;
   for (std::size_t column = 0; column < record.cells.size(); ++column) {
-    if (look_of(record.cells[column].text).kind != Kind::text) continue;
+    const std::string_view text = record.cells[column].text;
+    if (look_of(text).kind != Kind::text || is_missing_mark(text)) continue;
     if (look_of_column(records, place + 1, column).is_typed()) return true;
   }
   return false;
@@ -941,32 +968,88 @@ class Sniffer {
     return rows;
   }
 
-  // The names must differ from the values below them, in at least one column that is not text.
+  // The names must differ from the values below them, in at least one column that is not text. Marks for missing values
+  // are not names.
   [[nodiscard]] bool has_header() const {
     if (records().size() == 1 && !whole_) return true;
     if (begins_with_values()) return false;
     std::vector<std::size_t> alike;  // columns
+    bool has_mark = false;           // above values
+    bool may_have_mark = false;
     for (std::size_t column = 0; column < std::min(width(), first().cells.size()); ++column) {
       const CsvCell& name = first().cells[column];
       const CellLook look = look_of(name.text);
-      if (look.kind == Kind::empty) continue;
       const CellLook below = records().size() > 1 ? look_of_column(records(), 1, column) : look;
+      if (below.is_typed() && is_blank(name.text)) may_have_mark = may_have_mark || column > 0;
+      if (is_blank(name.text)) continue;
       if (!below.is_typed()) {
-        if (records().size() == 1) return true;
+        if (records().size() == 1 && look.kind != Kind::empty) return true;
         continue;
       }
-      if (below != look || (is_needlessly_quoted(name) && !is_quoted_below(column))) return true;
-      alike.push_back(column);
+      if (is_needlessly_quoted(name) && !is_quoted_below(column)) return true;
+      const std::string_view bound = below.kind == Kind::number ? number_of_bound(name.text) : "";
+      if (look.kind == Kind::empty || is_missing_mark(name.text) ||
+          (has_decimals(bound) && has_decimals_below(column))) {
+        has_mark = true;
+      } else if (!bound.empty()) {
+        may_have_mark = true;
+      } else if (below == look || (look.kind == Kind::figure && resembles_below(column))) {
+        alike.push_back(column);
+      } else if (look.kind != Kind::text || !is_digit(trimmed(name.text).front())) {
+        return true;
+      }
     }
-    return alike.empty() || may_be_names(alike);
+    if (!alike.empty()) return may_be_names(alike);
+    return !has_mark && !(may_have_mark && begins_like_below());
   }
 
-  // Whether the first row has a date or a time above such values only. Names are not such values.
+  // Whether the first row has a date or a time above such values only, or decimals above decimals. Names are not such
+  // values, unless several decimals ascend or descend.
   [[nodiscard]] bool begins_with_values() const {
+    std::vector<double> decimals;
     for (std::size_t column = 0; column < std::min(width(), first().cells.size()) && records().size() > 2; ++column) {
-      const std::string_view cell = first().cells[column].text;
+      const CsvCell& cell = first().cells[column];
+      const CellLook look = look_of(cell.text);
+      if (!look.is_typed() || look_of_column(records(), 1, column) != look) continue;
       Moment moment;
-      if (parse_moment(trimmed(cell), moment) && look_of_column(records(), 1, column) == look_of(cell)) return true;
+      if (parse_moment(trimmed(cell.text), moment)) return true;
+      const bool is_name = is_needlessly_quoted(cell) && !is_quoted_below(column);
+      if (is_name || !has_decimals(cell.text) || !has_decimals_below(column)) continue;
+      std::string text(trimmed(cell.text));
+      std::replace(text.begin(), text.end(), ',', '.');
+      decimals.push_back(parse_float64(text).value_or(0));
+    }
+    const auto is_sorted = [&](auto is_wrong) {
+      return std::adjacent_find(decimals.begin(), decimals.end(), is_wrong) == decimals.end();
+    };
+    if (decimals.size() < 2) return !decimals.empty();
+    return !is_sorted(std::greater_equal<>()) && !is_sorted(std::less_equal<>());
+  }
+
+  [[nodiscard]] bool has_decimals_below(std::size_t column) const {
+    return std::any_of(records().begin() + 1, records().end(),
+                       [&](const CsvRecord& record) { return has_decimals(record.cells[column].text); });
+  }
+
+  // Whether a cell of the first row has digits, at the same places as all cells below it. Names rarely do.
+  [[nodiscard]] bool resembles_below(std::size_t column) const {
+    const std::string_view name = first().cells[column].text;
+    const auto resembles = [&](const CsvRecord& record) {
+      const std::string_view cell = record.cells[column].text;
+      return is_blank(cell) || std::equal(name.begin(), name.end(), cell.begin(), cell.end(),
+                                          [](char a, char b) { return a == b || (is_digit(a) && is_digit(b)); });
+    };
+    return std::any_of(name.begin(), name.end(), is_digit) &&
+           std::all_of(records().begin() + 1, records().end(), resembles);
+  }
+
+  // Whether some text of the first row occurs again in its column, or resembles all cells below it.
+  [[nodiscard]] bool begins_like_below() const {
+    for (std::size_t column = 0; column < std::min(width(), first().cells.size()); ++column) {
+      const std::string_view name = first().cells[column].text;
+      if (look_of(name).kind != Kind::text) continue;
+      const auto is_equal = [&](const CsvRecord& record) { return record.cells[column].text == name; };
+      if (resembles_below(column) || std::any_of(records().begin() + 1, records().end(), is_equal)) return true;
     }
     return false;
   }
@@ -1028,7 +1111,7 @@ class Sniffer {
         const std::string_view cell = records()[i].cells[column].text;
         const Kind kind = look_of(cell).kind;
         if (typed[column] && kind != Kind::empty && kind != Kind::text) return false;
-        if (typed[column] && kind == Kind::text) texts.push_back(cell);
+        if (typed[column] && kind == Kind::text && !is_missing_mark(cell)) texts.push_back(cell);
         others = others || (!typed[column] && kind != Kind::empty);
       }
       // A row of values may also contain a word for a missing value.

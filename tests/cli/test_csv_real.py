@@ -57,6 +57,43 @@ def test_real_files(upsweep, content, rows):
 @pytest.mark.parametrize(
     "content, rows",
     [
+        ("1\ta\t\\N\n2\tb\t5\n3\tc\t6\n", [["1", "a", ""], ["2", "b", "5"], ["3", "c", "6"]]),  # psql's COPY
+        ("A1,NULL\nA2,3.5\nA3,4.5\n", [["A1", ""], ["A2", "3.5"], ["A3", "4.5"]]),
+        ("A1,nan\nA2,3.5\nA3,4.5\n", [["A1", "NaN"], ["A2", "3.5"], ["A3", "4.5"]]),
+        ("A1,\nA2,3.5\nA3,4.5\n", [["A1", ""], ["A2", "3.5"], ["A3", "4.5"]]),
+        ("5.1,?,setosa\n4.9,1.4,setosa\n4.7,1.3,setosa\n", [["5.1", "?", "setosa"], ["4.9", "1.4", "setosa"], ["4.7", "1.3", "setosa"]]),
+        ("2024-01-02,-,5\n2024-01-03,3,6\n", [["2024-01-02", "-", "5"], ["2024-01-03", "3", "6"]]),
+        ("a,.\nb,3\nc,4\n", [["a", "."], ["b", "3"], ["c", "4"]]),
+        ("s1,<0.5\ns2,0.7\ns3,0.9\n", [["s1", "<0.5"], ["s2", "0.7"], ["s3", "0.9"]]),
+        ("12a,5\n13,6\n14,7\n", [["12a", "5"], ["13", "6"], ["14", "7"]]),
+        ("bob,0000-00-00\nann,2024-01-01\n", [["bob", "0000-00-00"], ["ann", "2024-01-01"]]),
+        ("ERR,3.5\n5,4.5\n6,7.5\n", [["ERR", "3.5"], ["5", "4.5"], ["6", "7.5"]]),
+    ],
+)  # fmt: skip
+def test_marks_for_missing_values_are_not_names(upsweep, content, rows):
+    assert rows_of(upsweep, content)[1:] == rows
+
+
+@pytest.mark.parametrize(
+    "content, names",
+    [
+        ("id,400.5,401.0,401.5\n1,0.5,0.6,0.5\n2,0.4,0.3,0.1\n", ["id", "400.5", "401.0", "401.5"]),
+        ("sex,<18,>=18\nm,5,6\nf,7,8\n", ["sex", "<18", ">=18"]),
+        (",name\n0,foo\n1,bar\n", ["column0", "name"]),  # pandas
+        ("name,,\nfoo,1,2\nbar,3,4\n", ["name", "column1", "column2"]),
+        ("#,name\n1,foo\n2,bar\n", ["#", "name"]),
+        ("region,NA,EU\nfoo,5,6\nbar,7,8\n", ["region", "NA", "EU"]),
+        ("player,3P\nfoo,5\nbar,6\n", ["player", "3P"]),
+        ("country,2019,2020\nDE,5,6\nFR,7,8\n", ["country", "2019", "2020"]),
+    ],
+)
+def test_unusual_names(upsweep, content, names):
+    assert rows_of(upsweep, content)[0] == names
+
+
+@pytest.mark.parametrize(
+    "content, rows",
+    [
         ('a,b\n1,2\n"x,""y"",z"\n3,4\n', [["a", "b"], ["1", "2"], ['x,"y",z', ""], ["3", "4"]]),
         ('i;t;n\n1;"Size 5""; red"\n2;ok;3\n4;ok;5\n',
          [["i", "t", "n"], ["1", 'Size 5"; red', ""], ["2", "ok", "3"], ["4", "ok", "5"]]),
