@@ -188,6 +188,7 @@ struct Candidate {
   std::size_t first = 0;  // the table's records are [first, last)
   std::size_t last = 0;
   std::size_t misfit = 0;  // the first record of the table with another number of cells; `last` if all fit
+  std::size_t other = 0;   // where another table with equal rows seems to begin; 0: nowhere
   bool has_blank_rows = false;
   bool has_comments = false;
   bool has_end_marks = false;
@@ -403,11 +404,14 @@ class Sniffer {
                                                     }) -
                                        records.begin());
     c.last = records.size();
-    if (!options_.header || !options_.header->empty()) {
-      find_end_marks(c);
-      find_row_names(c);
+    const bool may_have_names = !options_.header || !options_.header->empty();
+    if (!may_have_names || !pass_pairs(c)) {
+      if (may_have_names) {
+        find_end_marks(c);
+        find_row_names(c);
+      }
+      if (c.first > 0 && !may_be_titles(c)) c.first = 0;
     }
-    if (c.first > 0 && !may_be_titles(c)) c.first = 0;
     pass_padded_titles(c);
     pass_padded_values(c);
     find_last(c);
@@ -514,6 +518,56 @@ class Sniffer {
       }
       filled = std::max(filled, here);
     }
+  }
+
+  // Passes pairs such as Balance,100.50, also if the table has two columns. An empty line and names are below them.
+  static bool pass_pairs(Candidate& c) {
+    const Records& records = c.records();
+    const auto is_pair = [&](const CsvRecord& record) {
+      return record.cells.size() <= c.width && count_filled(record) < 3 &&
+             look_of(record.cells[0].text).kind == Kind::text;
+    };
+    for (std::size_t i = 1; c.width > 1 && i + 1 < records.size() && i <= kMostTitles; ++i) {
+      if (!is_pair(records[i - 1])) return false;
+      const bool parted = records[i].empty_lines > records[i - 1].empty_lines;
+      if (!parted || records[i].cells.size() != c.width || !begins_table(records, i)) continue;
+      const Records above(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(i));
+      const bool any_fits =
+          std::any_of(above.begin(), above.end(), [&](const auto& each) { return each.cells.size() == c.width; });
+      const bool are_padded = std::all_of(above.begin(), above.end(), [&](const CsvRecord& record) {
+        return count_filled(record) < count_filled(records[i]);
+      });
+      // Values below the names may also continue rows above the empty line, unless they are of another kind.
+      const bool differs = look_of_column(records, i + 1, 0).is_typed() || has_numbers(above[0]);
+      if (!are_padded && !differs) continue;
+      if (is_header(above, 0) && above.size() > 2) {
+        if (any_fits) c.other = i;
+        return false;
+      }
+      c.first = i;
+      return true;
+    }
+    return false;
+  }
+
+  // Whether a record has names above values. Years may be names.
+  static bool begins_table(const Records& records, std::size_t place) {
+    if (is_header(records, place)) return true;
+    bool has_text = false;
+    bool has_other_values = false;  // below years
+    for (std::size_t column = 0; column < records[place].cells.size(); ++column) {
+      const CellLook look = look_of(records[place].cells[column].text);
+      has_text = has_text || look.kind == Kind::text;
+      if (!look.is_typed()) continue;
+      if (!is_year(small_integer(records[place], column))) return false;
+      for (std::size_t i = place + 1; i < records.size(); ++i) {
+        if (column >= records[i].cells.size()) continue;
+        const Kind below = look_of(records[i].cells[column].text).kind;
+        if (below != Kind::empty && below != Kind::number) return false;
+        has_other_values = has_other_values || (below == Kind::number && !is_year(small_integer(records[i], column)));
+      }
+    }
+    return has_text && has_other_values;
   }
 
   // Whether at least three cells are filled, with text only, and no two are equal.
@@ -662,6 +716,7 @@ class Sniffer {
     }
     if (best != nullptr) {
       require_single(candidates, *best);
+      require_single_table(*best);
       require_no_decimal_comma(*best);
       return *best;
     }
@@ -715,6 +770,16 @@ class Sniffer {
                          delimiter_name(best.delimiter->text), delimiter_name(c.delimiter->text),
                          printable(best.delimiter->text, 20), printable(c.delimiter->text, 20)));
     }
+  }
+
+  // Refuses names and values below an empty line and another table with an equal number of cells.
+  void require_single_table(const Candidate& c) const {
+    if (c.other == 0 || options_.header || options_.ragged != Ragged::refuse) return;
+    const CsvRecord& record = c.records()[c.other];
+    refuse(fmt::format("line {}: {} are names below an empty line, so another table seems to begin there; leave out "
+                       "the lines of one with --skip {} or --skip-end, or, if it is one table, add --header yes",
+                       record.line, quoted(record.text), record.line - 1),
+           record, record.row - 1);
   }
 
   // Refuses rows such as 14,50 below a single line: they may be the numbers of one column, which this line names.
@@ -1099,6 +1164,13 @@ class Sniffer {
     return counts(first(), columns) && !counts(records()[1], columns);
   }
 
+  // Whether each cell is dashes, as SQL Server writes them below names.
+  static bool is_drawn_line(const CsvRecord& record) {
+    return std::all_of(record.cells.begin(), record.cells.end(), [](const CsvCell& cell) {
+      return !cell.text.empty() && cell.text.find_first_not_of('-') == std::string_view::npos;
+    });
+  }
+
   [[nodiscard]] bool are_headers(std::size_t more) const {
     std::vector<bool> typed(width());
     for (std::size_t column = 0; column < width(); ++column) {
@@ -1107,11 +1179,12 @@ class Sniffer {
     for (std::size_t i = 1; i <= more; ++i) {
       std::vector<std::string_view> texts;
       bool others = false;
+      const bool is_line = is_drawn_line(records()[i]);
       for (std::size_t column = 0; column < width(); ++column) {
         const std::string_view cell = records()[i].cells[column].text;
         const Kind kind = look_of(cell).kind;
         if (typed[column] && kind != Kind::empty && kind != Kind::text) return false;
-        if (typed[column] && kind == Kind::text && !is_missing_mark(cell)) texts.push_back(cell);
+        if (typed[column] && kind == Kind::text && (is_line || !is_missing_mark(cell))) texts.push_back(cell);
         others = others || (!typed[column] && kind != Kind::empty);
       }
       // A row of values may also contain a word for a missing value.

@@ -30,6 +30,19 @@ def rows_of(upsweep, content, *options):
         # names and values above an empty line
         ("Konto;DE12\nSaldo;100\n\nTag;Zweck;Betrag\n01.01.2024;Miete;-1.234,56\n02.01.2024;Kauf;-5,00\n",
          [["Tag", "Zweck", "Betrag"], ["2024-01-01", "Miete", "-1234.56"], ["2024-01-02", "Kauf", "-5.00"]]),
+        ("Account,12345\nBalance,100.50\n\nDate,Amount\n2024-01-02,5\n2024-01-03,6\n",
+         [["Date", "Amount"], ["2024-01-02", "5"], ["2024-01-03", "6"]]),
+        ("Account,12345\nBalance,100.50\n\nName,Amount\nfoo,5\n", [["Name", "Amount"], ["foo", "5"]]),
+        ("Station,Berlin\nLat,52.5\n\ntime,temp\n00:00,5.5\n01:00,6.5\n",
+         [["time", "temp"], ["00:00:00", "5.5"], ["01:00:00", "6.5"]]),
+        ("Station,Berlin\nSerial,A12\n\ntime,temp\n2024-01-01 00:00:00,5.5\n2024-01-01 01:00:00,6.5\n",
+         [["time", "temp"], ["2024-01-01 00:00:00", "5.5"], ["2024-01-01 01:00:00", "6.5"]]),
+        # the World Bank's: a delimiter ends each row, and years are names
+        ('"Source","WDI",\n\n"Name","Code","1960",\n"Aruba","ABW","54608",\n"Africa","AFE","5",\n',
+         [["Name", "Code", "1960", "column3"], ["Aruba", "ABW", "54608", ""], ["Africa", "AFE", "5", ""]]),
+        # an empty line within a table
+        ("name,score\nfoo,12\n\nbar,absent\nbaz,13\n", [["name", "score"], ["foo", "12"], ["bar", "absent"], ["baz", "13"]]),
+        ("name,score\n\nfoo,absent\nbar,2\n", [["name", "score"], ["foo", "absent"], ["bar", "2"]]),
         # a comment with the number of cells of the table
         ("# Source: ECB, 2024\ndate,rate\n2024-01-01,1.5\n2024-01-02,1.6\n",
          [["date", "rate"], ["2024-01-01", "1.5"], ["2024-01-02", "1.6"]]),
@@ -84,6 +97,7 @@ def test_marks_for_missing_values_are_not_names(upsweep, content, rows):
         ("#,name\n1,foo\n2,bar\n", ["#", "name"]),
         ("region,NA,EU\nfoo,5,6\nbar,7,8\n", ["region", "NA", "EU"]),
         ("player,3P\nfoo,5\nbar,6\n", ["player", "3P"]),
+        ("id,x\n--,-\n1,5\n2,6\n", ["id_--", "x_-"]),  # sqlcmd
         ("country,2019,2020\nDE,5,6\nFR,7,8\n", ["country", "2019", "2020"]),
     ],
 )
@@ -101,6 +115,16 @@ def test_unusual_names(upsweep, content, names):
 )  # fmt: skip
 def test_short_rows_with_quotes_are_filled(upsweep, content, rows):
     assert rows_of(upsweep, content, "--ragged", "fill") == rows
+
+
+def test_two_tables_with_equal_rows_are_refused(upsweep):
+    content = "kind,total\nfood,12.5\nrent,500\n\nday,amount\n2024-01-02,5\n2024-01-03,6\n"
+    upsweep.write("t.csv", content)
+    message = upsweep.fails("malformed", "query", "SELECT * FROM 't.csv'")["message"]
+    assert "line 5" in message and "another table" in message and "--skip 4" in message, message
+    assert rows_of(upsweep, content, "--skip", "4")[0] == ["day", "amount"]
+    assert rows_of(upsweep, content, "--skip-end", "3")[0] == ["kind", "total"]
+    assert len(rows_of(upsweep, content, "--header", "yes")) == 6
 
 
 def test_other_encodings_are_refused(upsweep):
