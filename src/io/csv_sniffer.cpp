@@ -499,6 +499,7 @@ class Sniffer {
     if (table == records.end() || table == begin || table - begin > static_cast<std::ptrdiff_t>(kMostTitles)) return;
     const auto is_empty = [](const CsvRecord& record) { return count_filled(record) == 0; };
     const auto place = static_cast<std::size_t>(table - records.begin());
+    if (has_rows_above(records, place)) return;
     const bool parted = std::any_of(begin, table, is_empty);
     const bool is_plain = c.width > 2 && are_names(*table) && !is_blank(begin->cells[0].text);
     if (parted || is_header(records, place) || is_plain) c.first = place;
@@ -525,7 +526,7 @@ class Sniffer {
     const Records& records = c.records();
     const auto is_pair = [&](const CsvRecord& record) {
       return record.cells.size() <= c.width && count_filled(record) < 3 &&
-             look_of(record.cells[0].text).kind == Kind::text;
+             look_of(record.cells[0].text).kind == Kind::text && !has_other_delimiter(record.cells[0].text);
     };
     for (std::size_t i = 1; c.width > 1 && i + 1 < records.size() && i <= kMostTitles; ++i) {
       if (!is_pair(records[i - 1])) return false;
@@ -579,6 +580,13 @@ class Sniffer {
     return names.size() > 2 && !has_numbers(record);
   }
 
+  // Whether more lines above a place than below it seem to be rows with another delimiter.
+  static bool has_rows_above(const Records& records, std::size_t place) {
+    const auto is_row = [](const CsvRecord& record) { return has_other_delimiter(record.cells[0].text); };
+    const auto rows = std::count_if(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(place), is_row);
+    return rows >= std::ssize(records) - static_cast<std::ptrdiff_t>(place);
+  }
+
   // Whether the lines above the table are titles or comments.
   [[nodiscard]] bool may_be_titles(const Candidate& c) const {
     const Records& records = c.records();
@@ -586,10 +594,15 @@ class Sniffer {
     const auto begin = records.begin();
     const auto end = begin + static_cast<std::ptrdiff_t>(c.first);
     if (std::all_of(begin, end, [&](const CsvRecord& record) { return is_comment(record); })) return true;
+    const Records above(begin, end);
+    const bool is_table = is_header(above, 0);  // names and values are another table
     const bool parted = records[c.first].empty_lines > records[c.first - 1].empty_lines;
-    const bool are_pairs = std::all_of(begin, end, [](const CsvRecord& record) { return record.cells.size() < 3; });
-    if (c.width > 2 && parted && are_pairs && is_header(records, c.first)) return true;
-    if (c.width < 2 || is_header(Records(begin, end), 0)) return false;  // names and values are another table
+    const bool are_pairs = std::all_of(
+        begin, end, [&](const CsvRecord& record) { return record.cells.size() < c.width && count_filled(record) < 3; });
+    const bool has_more_rows = above.size() > 2 && above.size() > records.size() - c.first;
+    if (is_table && (look_of_column(above, 1, 0).is_typed() || has_more_rows)) return false;
+    if (c.width > 2 && parted && are_pairs && begins_table(records, c.first)) return true;
+    if (c.width < 2 || is_table || has_rows_above(records, c.first)) return false;
     const bool are_shorter = std::all_of(
         begin, end, [&](const CsvRecord& record) { return record.cells.size() < c.width || count_filled(record) < 2; });
     const bool are_words = std::none_of(begin, end, [](const CsvRecord& record) {
@@ -605,20 +618,40 @@ class Sniffer {
     std::size_t last = c.last;
     while (last > c.first + 1 && records[last - 1].cells.size() != c.width) --last;
     if (last == c.last || c.last - last > kMostTitles || last < c.first + 2) return;
+    if (are_notes(c, Records(records.begin() + static_cast<std::ptrdiff_t>(c.first), records.end()), last - c.first))
+      c.last = last;
+  }
+
+  // Whether the records from `last` on are notes below a table, which begins with the first record.
+  [[nodiscard]] bool are_notes(const Candidate& c, const Records& records, std::size_t last) const {
     const bool parted = records[last].empty_lines > records[last - 1].empty_lines;
-    const bool ends = !text_.head.empty() && ends_line(text_.head.back());
     const auto begin = records.begin() + static_cast<std::ptrdiff_t>(last);
-    const auto end = records.begin() + static_cast<std::ptrdiff_t>(c.last);
-    const auto is_note = [&](const CsvRecord& record) {
+    const bool has_remarks =
+        std::any_of(records.begin(), begin, [](const CsvRecord& record) { return is_remark(record.cells[0].text); });
+    const auto may_be_note = [&](const CsvRecord& record) {
+      const bool begins_remark = is_remark(record.cells[0].text) && !has_remarks;
+      if (record.cells.size() > c.width) {  // two such rows may be another table
+        const auto is_equal = [&](const CsvRecord& each) { return each.cells.size() == record.cells.size(); };
+        return parted && begins_remark && std::count_if(begin, records.end(), is_equal) == 1;
+      }
+      const auto quotes = std::count(record.text.begin(), record.text.end(), '"');
+      return quotes == 0 || (begins_remark && record.cells[0].quoted && quotes == 2);
+    };
+    if (!std::all_of(begin, records.end(), may_be_note)) return false;
+    if (parted) return true;
+    const bool are_single = std::all_of(begin, records.end(), [](const CsvRecord& record) {
       return count_filled(record) < 2 && look_of(record.cells[0].text).kind == Kind::text;
-    };
-    const auto is_narrow = [&](const CsvRecord& record) {
-      return record.cells.size() < c.width && record.text.find('"') == std::string_view::npos;
-    };
-    if (!std::all_of(begin, end, is_narrow)) return;
-    const bool are_notes = std::all_of(begin, end, is_note);
-    const bool is_unlike = look_of_column(records, c.first + 1, 0).kind != Kind::text || ends;
-    if (parted || (are_notes && is_unlike)) c.last = last;
+    });
+    const std::string_view text = whole_ ? text_.head : text_.tail;
+    const bool ends = !text.empty() && ends_line(text.back());
+    return are_single && (ends || look_of_column(records, 1, 0).kind != Kind::text);
+  }
+
+  // Whether a text is a remark such as "Source: ONS, London", or "* estimated".
+  static bool is_remark(std::string_view text) {
+    const std::size_t colon = text.find(": ");
+    const bool has_label = colon != std::string_view::npos && is_ascii_letter(text.front());
+    return look_of(text).kind == Kind::text && (has_label || text.starts_with("* ") || text.starts_with('('));
   }
 
   // Whether a delimiter that is common in text separates the cells of this one.
@@ -966,7 +999,8 @@ class Sniffer {
     const bool others_fit = std::all_of(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(last), fits);
     if (last == records.size() || last < 2 || !others_fit || tail.quote_fault || records.size() - last > kMostTitles)
       return;
-    if (records[last].empty_lines == records[last - 1].empty_lines) return;
+    const bool parted = records[last].empty_lines > records[last - 1].empty_lines;
+    if (!parted && !are_notes(c, records, last)) return;
     dialect.end = text_.size - std::ssize(text) + static_cast<std::int64_t>(records[last].begin);
     dialect.lines_after = std::ssize(records) - static_cast<std::int64_t>(last);
   }

@@ -40,6 +40,11 @@ def rows_of(upsweep, content, *options):
         # the World Bank's: a delimiter ends each row, and years are names
         ('"Source","WDI",\n\n"Name","Code","1960",\n"Aruba","ABW","54608",\n"Africa","AFE","5",\n',
          [["Name", "Code", "1960", "column3"], ["Aruba", "ABW", "54608", ""], ["Africa", "AFE", "5", ""]]),
+        # notes: with more cells than the table, and in quotes
+        ("id,name,x\n1,a,2.5\n2,b,3.5\n\nSource: ONS, L, Note, more\n", [["id", "name", "x"], ["1", "a", "2.5"], ["2", "b", "3.5"]]),
+        ('year,pop\n2001,1.5\n2002,2.5\n\n"Source: ONS, London",2024,x\n', [["year", "pop"], ["2001", "1.5"], ["2002", "2.5"]]),
+        ('id,name,x\n1,a,2.5\n2,b,3.5\n\n"Source: ONS, London"\n', [["id", "name", "x"], ["1", "a", "2.5"], ["2", "b", "3.5"]]),
+        ('id,name,x\n1,a,2.5\n2,b,3.5\n"Source: ONS, London"\n', [["id", "name", "x"], ["1", "a", "2.5"], ["2", "b", "3.5"]]),
         # an empty line within a table
         ("name,score\nfoo,12\n\nbar,absent\nbaz,13\n", [["name", "score"], ["foo", "12"], ["bar", "absent"], ["baz", "13"]]),
         ("name,score\n\nfoo,absent\nbar,2\n", [["name", "score"], ["foo", "absent"], ["bar", "2"]]),
@@ -115,6 +120,31 @@ def test_unusual_names(upsweep, content, names):
 )  # fmt: skip
 def test_short_rows_with_quotes_are_filled(upsweep, content, rows):
     assert rows_of(upsweep, content, "--ragged", "fill") == rows
+
+
+@pytest.mark.parametrize(
+    "content, line",
+    [
+        ("year,pop\n2001,1.5\n2002,2.5\n2003,3.5\n\nRegion,Sales,Cost\nN,1,2\nS,3,4\n", 6),
+        ("name,n\nfoo,2\nbaz,3\n\nbar,4,5\n", 5),
+        ("name,n\nfoo,2\nbaz,3\n\nNote: x,4,5\nNote: y,5,6\n", 5),
+        ('id,name,x\n1,a,2.5\n2,b,3.5\n\n"3,c,4.5"\n', 5),
+        ('id,name,x\n1,a,2.5\n2,b,3.5\n"3,c,4.5"\n', 4),
+    ],
+)
+def test_rows_of_another_length_are_no_notes(upsweep, content, line):
+    upsweep.write("t.csv", content)
+    message = upsweep.fails("malformed", "query", "SELECT * FROM 't.csv'")["message"]
+    assert f"line {line} has" in message, message
+
+
+@pytest.mark.parametrize("rows", [10, 900, 1100, 3000])
+def test_a_note_below_a_table_of_any_length(upsweep, rows):
+    table = "id,name\n" + "".join(f"{i},a\n" for i in range(rows))
+    upsweep.write("t.csv", table + f"{rows} rows exported\n")
+    assert upsweep.json("query", "SELECT COUNT(*), MAX(id) FROM 't.csv'")["rows"] == [[rows, rows - 1]]
+    upsweep.write("t.csv", table + f"{rows}\n")
+    upsweep.fails("malformed", "query", "SELECT COUNT(*) FROM 't.csv'")
 
 
 def test_two_tables_with_equal_rows_are_refused(upsweep):
