@@ -587,6 +587,16 @@ class Sniffer {
     return rows >= std::ssize(records) - static_cast<std::ptrdiff_t>(place);
   }
 
+  // Whether lines fill less than half of the columns, and no two lines in sequence have equal numbers of cells.
+  static bool are_narrow(const Candidate& c, const Records& above) {
+    const auto have_equal_lengths = [](const CsvRecord& a, const CsvRecord& b) {
+      return a.cells.size() == b.cells.size();
+    };
+    return std::adjacent_find(above.begin(), above.end(), have_equal_lengths) == above.end() &&
+           std::all_of(above.begin(), above.end(),
+                       [&](const CsvRecord& record) { return 2 * count_filled(record) < c.width; });
+  }
+
   // Whether the lines above the table are titles or comments.
   [[nodiscard]] bool may_be_titles(const Candidate& c) const {
     const Records& records = c.records();
@@ -602,11 +612,13 @@ class Sniffer {
     const bool has_more_rows = above.size() > 2 && above.size() > records.size() - c.first;
     if (is_table && (look_of_column(above, 1, 0).is_typed() || has_more_rows)) return false;
     if (c.width > 2 && parted && are_pairs && begins_table(records, c.first)) return true;
-    if (c.width < 2 || is_table || has_rows_above(records, c.first)) return false;
+    if (c.width < 2 || (is_table && !are_narrow(c, above)) || has_rows_above(records, c.first)) return false;
     const bool are_shorter = std::all_of(
         begin, end, [&](const CsvRecord& record) { return record.cells.size() < c.width || count_filled(record) < 2; });
     const bool are_words = std::none_of(begin, end, [](const CsvRecord& record) {
-      return record.cells.size() == 1 && look_of(record.cells[0].text).is_typed();
+      // "01.01.2024 - 31.01.2024" consists of words.
+      const CellLook look = look_of(record.cells[0].text);
+      return record.cells.size() == 1 && look.is_typed() && look.shape.find(' ') == std::string::npos;
     });
     return are_shorter && are_words && (parted || is_header(records, c.first));
   }
@@ -663,7 +675,7 @@ class Sniffer {
       Moment moment;
       are_moments = parse_moment(trimmed(c.records()[i].text), moment);
     }
-    if (are_moments) return false;
+    if (are_moments || (c.delimiter->text == ":" && has_blanks_within_figures(c))) return false;
     if (c.width > 2 && has_columns_of_values(c)) return true;
     for (std::size_t i = c.first + 1; i < c.last; ++i) {
       for (const CsvCell& cell : c.records()[i].cells) {
@@ -673,13 +685,31 @@ class Sniffer {
     return true;
   }
 
+  // Whether a cell such as "2024-01-02 03" has a blank and is not a value: the colon after it is part of a time.
+  static bool has_blanks_within_figures(const Candidate& c) {
+    return std::any_of(c.records().begin() + static_cast<std::ptrdiff_t>(c.first),
+                       c.records().begin() + static_cast<std::ptrdiff_t>(c.last), [](const CsvRecord& record) {
+                         return std::any_of(record.cells.begin(), record.cells.end(), [](const CsvCell& cell) {
+                           const CellLook look = look_of(cell.text);
+                           Moment moment;
+                           return !cell.quoted && look.kind == Kind::figure &&
+                                  look.shape.find(' ') != std::string::npos &&
+                                  !parse_moment(trimmed(cell.text), moment);
+                         });
+                       });
+  }
+
   // Whether at least two columns contain values only, which words of a text do not.
   static bool has_columns_of_values(const Candidate& c) {
+    return c.last > c.first + 2 && count_columns_of_values(c) > 1;
+  }
+
+  static std::size_t count_columns_of_values(const Candidate& c) {
     std::size_t typed = 0;
     for (std::size_t column = 0; column < c.width; ++column) {
       typed += look_of_column(c.records(), c.first + 1, column).is_typed() ? 1U : 0U;
     }
-    return typed > 1 && c.last > c.first + 2;
+    return typed;
   }
 
   // Whether apostrophes quote cells. Each cell that begins with one then ends with one. Cells of several lines must be
@@ -1275,6 +1305,14 @@ class Sniffer {
 
 }  // namespace
 
-CsvDialect sniff(const CsvSniffed& text, const CsvOptions& options) { return Sniffer(text, options).run(); }
+CsvDialect sniff(const CsvSniffed& text, const CsvOptions& options) {
+  // DOS ends a text with this character.
+  constexpr char kEnd = '\x1A';
+  CsvSniffed sniffed = text;
+  std::string_view& last = text.tail.empty() ? sniffed.head : sniffed.tail;
+  const bool whole = !text.tail.empty() || std::ssize(text.head) == text.size;
+  for (; whole && last.ends_with(kEnd); last.remove_suffix(1)) --sniffed.size;
+  return Sniffer(sniffed, options).run();
+}
 
 }  // namespace upsweep::io

@@ -40,6 +40,20 @@ def rows_of(upsweep, content, *options):
         # the World Bank's: a delimiter ends each row, and years are names
         ('"Source","WDI",\n\n"Name","Code","1960",\n"Aruba","ABW","54608",\n"Africa","AFE","5",\n',
          [["Name", "Code", "1960", "column3"], ["Aruba", "ABW", "54608", ""], ["Africa", "AFE", "5", ""]]),
+        # banks: names and values of a summary, and lines of many lengths
+        (('Description,,Summary Amt.\nTotal credits,,"500.00"\n\nDate,Description,Amount,Running Bal.\n'
+         '01/15/2024,PAY,"500.00","1,500.00"\n01/16/2024,BUY,"-5.00","1,495.00"\n'),
+         [["Date", "Description", "Amount", "Running Bal."], ["2024-01-15", "PAY", "500.00", "1500.00"], ["2024-01-16", "BUY", "-5.00", "1495.00"]]),
+        (("Umsätze;;;;Nummer: 100\n01.01.2024 - 31.01.2024\nKontostand;;;;1.234,56;EUR\nTag;Wert;Art;Zweck;Soll;Haben;Währung\n"
+         "02.01.2024;02.01.2024;Karte;Laden;-45,67;;EUR\n03.01.2024;03.01.2024;Karte;Laden;;45,67;EUR\n"),
+         [["Tag", "Wert", "Art", "Zweck", "Soll", "Haben", "Währung"],
+          ["2024-01-02", "2024-01-02", "Karte", "Laden", "-45.67", "", "EUR"],
+          ["2024-01-03", "2024-01-03", "Karte", "Laden", "", "45.67", "EUR"]]),
+        ("2024-01-02 03:04:05 5\n2024-01-02 03:04:06 6\n",
+         [["column0", "column1", "column2"], ["2024-01-02", "03:04:05", "5"], ["2024-01-02", "03:04:06", "6"]]),
+        # DOS ends a text with the byte 0x1A
+        ("a,b\r\n1,2\r\n\x1a", [["a", "b"], ["1", "2"]]),
+        ("a\n1\n2\n\x1a\x1a", [["a"], ["1"], ["2"]]),
         # notes: with more cells than the table, and in quotes
         ("id,name,x\n1,a,2.5\n2,b,3.5\n\nSource: ONS, L, Note, more\n", [["id", "name", "x"], ["1", "a", "2.5"], ["2", "b", "3.5"]]),
         ('year,pop\n2001,1.5\n2002,2.5\n\n"Source: ONS, London",2024,x\n', [["year", "pop"], ["2001", "1.5"], ["2002", "2.5"]]),
