@@ -61,6 +61,7 @@ constexpr Beginning kOthers[] = {
     {"{\\rtf", "an RTF document"},
     {"<!doctype", "an HTML page"},
     {"<html", "an HTML page"},
+    {"<table", "an HTML page"},
     {"<?xml", "XML"},
     {"version https://git-lfs.github.com/", "a Git LFS pointer"},
 };
@@ -791,7 +792,10 @@ class Sniffer {
     for (const Candidate& c : candidates) {
       const bool is_usual = !options_.delimiter.empty() || separator_ != '\0' || c.delimiter->text == ",";
       if (is_usual && c.fits() && c.width == 1 && !is_worse_quoting(candidates, c) && !has_more_cells(candidates, c)) {
-        if (options_.delimiter.empty()) require_no_rare_delimiter(c);
+        if (options_.delimiter.empty()) {
+          require_no_rare_delimiter(c);
+          if (!options_.header) require_no_common_delimiter(candidates);
+        }
         return c;
       }
     }
@@ -956,6 +960,25 @@ class Sniffer {
       return fmt::format("it ends with a delimiter: remove that, or read it with --ragged fill");
     }
     return "correct the row, or read it with --ragged fill or --ragged skip";
+  }
+
+  // Refuses blanks and colons that split all rows into equal numbers of cells, if two columns are values. The rows may
+  // be a log. Without a header row, the first of them would be lost.
+  void require_no_common_delimiter(const std::vector<Candidate>& candidates) const {
+    constexpr std::size_t kLeast = 4;  // cells; in prose, rows of equal numbers of words are short
+    const Candidate* found = nullptr;
+    for (const Candidate& c : candidates) {
+      if (!c.delimiter->is_common || !c.fits() || c.width < kLeast || c.last < c.first + 2) continue;
+      if (c.delimiter->text == ":" && has_blanks_within_figures(c)) continue;
+      const std::size_t typed = count_columns_of_values(c);
+      if (typed > 1 && typed < c.width && (found == nullptr || c.width > found->width)) found = &c;
+    }
+    if (found == nullptr) return;
+    const std::string_view delimiter = found->delimiter->text;
+    refuse(
+        fmt::format("{} seem to separate its columns; read it with --delimiter '{}', or, if it is one column, with "
+                    "--delimiter ,",
+                    delimiter_name(delimiter), delimiter));
   }
 
   // Refuses a character that is between names and occurs equally often in each of the other rows.

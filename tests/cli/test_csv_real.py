@@ -161,6 +161,34 @@ def test_a_note_below_a_table_of_any_length(upsweep, rows):
     upsweep.fails("malformed", "query", "SELECT COUNT(*) FROM 't.csv'")
 
 
+@pytest.mark.parametrize(
+    "content, delimiter, columns",
+    [
+        ("root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n", ":", 7),
+        (('127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 5\n'
+         '127.0.0.2 - - [10/Oct/2000:13:55:37 -0700] "GET / HTTP/1.0" 404 -\n'), " ", 8),
+        (("#Software: Microsoft IIS\n#Fields: date time c-ip cs-uri-stem sc-status\n2024-01-02 03:04:05 10.0.0.1 /index.html 200\n"
+         "2024-01-02 03:04:06 10.0.0.2 /x.html 404\n"), " ", 5),
+    ],
+)  # fmt: skip
+def test_logs_name_the_option(upsweep, content, delimiter, columns):
+    upsweep.write("t.csv", content)
+    message = upsweep.fails("malformed", "query", "SELECT * FROM 't.csv'")["message"]
+    assert f"--delimiter '{delimiter}'" in message, message
+    rows = rows_of(upsweep, content, "--delimiter", delimiter, "--header", "no", "--comment", "#")
+    assert [len(row) for row in rows] == [columns] * 3
+
+
+@pytest.mark.parametrize("content", ["full name\nJohn Smith\nJane Doe\n", "a\nx 1 2 y\nz 3 4 u\n", "x 1 2 y\nz 3 4 5 6\n"])
+def test_words_are_one_column(upsweep, content):
+    assert rows_of(upsweep, content) == [[line] for line in content.splitlines()]
+
+
+def test_html_is_refused(upsweep):
+    upsweep.write("t.csv", "<table border=1>\n<tr><td>id</td></tr>\n</table>\n")
+    assert "is an HTML page" in upsweep.fails("malformed", "query", "SELECT * FROM 't.csv'")["message"]
+
+
 def test_two_tables_with_equal_rows_are_refused(upsweep):
     content = "kind,total\nfood,12.5\nrent,500\n\nday,amount\n2024-01-02,5\n2024-01-03,6\n"
     upsweep.write("t.csv", content)
