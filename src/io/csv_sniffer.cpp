@@ -676,7 +676,7 @@ class Sniffer {
       Moment moment;
       are_moments = parse_moment(trimmed(c.records()[i].text), moment);
     }
-    if (are_moments || (c.delimiter->text == ":" && has_blanks_within_figures(c))) return false;
+    if (are_moments || (c.delimiter->text == ":" && has_split_times(c))) return false;
     if (c.width > 2 && has_columns_of_values(c)) return true;
     for (std::size_t i = c.first + 1; i < c.last; ++i) {
       for (const CsvCell& cell : c.records()[i].cells) {
@@ -686,17 +686,17 @@ class Sniffer {
     return true;
   }
 
-  // Whether a cell such as "2024-01-02 03" has a blank and is not a value: the colon after it is part of a time.
-  static bool has_blanks_within_figures(const Candidate& c) {
-    return std::any_of(c.records().begin() + static_cast<std::ptrdiff_t>(c.first),
-                       c.records().begin() + static_cast<std::ptrdiff_t>(c.last), [](const CsvRecord& record) {
-                         return std::any_of(record.cells.begin(), record.cells.end(), [](const CsvCell& cell) {
-                           const CellLook look = look_of(cell.text);
-                           Moment moment;
-                           return !cell.quoted && look.kind == Kind::figure &&
-                                  look.shape.find(' ') != std::string::npos &&
-                                  !parse_moment(trimmed(cell.text), moment);
-                         });
+  // Whether each row has a cell such as "2024-01-02 03": the colon after it is part of a time.
+  static bool has_split_times(const Candidate& c) {
+    const auto is_split = [](const CsvCell& cell) {
+      const std::size_t blank = cell.text.rfind(' ');
+      Moment moment;
+      return blank != std::string_view::npos && !parse_moment(trimmed(cell.text), moment) &&
+             parse_moment(trimmed(cell.text.substr(0, blank)), moment) && moment.has_date && !moment.has_time;
+    };
+    return std::all_of(c.records().begin() + static_cast<std::ptrdiff_t>(c.first),
+                       c.records().begin() + static_cast<std::ptrdiff_t>(c.last), [&](const CsvRecord& record) {
+                         return std::any_of(record.cells.begin(), record.cells.end(), is_split);
                        });
   }
 
@@ -969,7 +969,7 @@ class Sniffer {
     const Candidate* found = nullptr;
     for (const Candidate& c : candidates) {
       if (!c.delimiter->is_common || !c.fits() || c.width < kLeast || c.last < c.first + 2) continue;
-      if (c.delimiter->text == ":" && has_blanks_within_figures(c)) continue;
+      if (c.delimiter->text == ":" && has_split_times(c)) continue;
       const std::size_t typed = count_columns_of_values(c);
       if (typed > 1 && typed < c.width && (found == nullptr || c.width > found->width)) found = &c;
     }
