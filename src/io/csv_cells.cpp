@@ -29,7 +29,7 @@ namespace upsweep::io {
 namespace {
 
 // Arrow's list also contains NaN, which is a number here.
-constexpr std::array<std::string_view, 6> kMissing = {"NA", "N/A", "#N/A", "NULL", "null", "None"};
+constexpr std::array<std::string_view, 7> kMissing = {"NA", "N/A", "#N/A", "NULL", "null", "None", "\\N"};
 constexpr std::array<std::string_view, 3> kTrue = {"true", "True", "TRUE"};
 constexpr std::array<std::string_view, 3> kFalse = {"false", "False", "FALSE"};
 

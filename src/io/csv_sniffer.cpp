@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -60,6 +61,7 @@ constexpr Beginning kOthers[] = {
     {"{\\rtf", "an RTF document"},
     {"<!doctype", "an HTML page"},
     {"<html", "an HTML page"},
+    {"<table", "an HTML page"},
     {"<?xml", "XML"},
     {"version https://git-lfs.github.com/", "a Git LFS pointer"},
 };
@@ -129,12 +131,38 @@ bool has_numbers(const CsvRecord& record) {
                      [](const CsvCell& cell) { return look_of(cell.text).is_typed(); });
 }
 
+// Whether a cell represents a missing value, as in files of databases and instruments. Names of columns are not such.
+bool is_missing_mark(std::string_view cell) {
+  constexpr std::string_view kWords[] = {"\\n", "?", "n/a", "n.a.", "null", "none", "nan", "\u2013", "\u2014"};
+  cell = trimmed(cell);
+  if (cell.empty()) return false;
+  if (cell.find_first_not_of(cell.front() == '.' ? '.' : '-') == std::string_view::npos) return true;
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return is_in_any_case(cell, word); });
+}
+
+// Whether the text is a number with decimals.
+bool has_decimals(std::string_view text) {
+  text = trimmed(text);
+  return text.find_first_of(".,") != std::string_view::npos &&
+         text.find_first_not_of("+-0123456789.,") == std::string_view::npos && look_of(text).kind == Kind::number;
+}
+
+// Returns the number of a bound such as <0.5; an empty text for any other text.
+std::string_view number_of_bound(std::string_view text) {
+  text = trimmed(text);
+  const std::size_t number = std::min(text.find_first_not_of("<>="), text.size());
+  const std::string_view rest = trimmed(text.substr(number));
+  return number > 0 && text.front() != '=' && look_of(rest).kind == Kind::number ? rest : std::string_view();
+}
+
 // Whether a record has text above values of another kind, in at least one column, and no such value itself.
 bool is_header(const Records& records, std::size_t place) {
   const CsvRecord& record = records[place];
   if (has_numbers(record)) return false;
   for (std::size_t column = 0; column < record.cells.size(); ++column) {
-    if (look_of(record.cells[column].text).kind != Kind::text) continue;
+    const std::string_view text = record.cells[column].text;
+    if (look_of(text).kind != Kind::text || is_missing_mark(text)) continue;
     if (look_of_column(records, place + 1, column).is_typed()) return true;
   }
   return false;
@@ -161,6 +189,7 @@ struct Candidate {
   std::size_t first = 0;  // the table's records are [first, last)
   std::size_t last = 0;
   std::size_t misfit = 0;  // the first record of the table with another number of cells; `last` if all fit
+  std::size_t other = 0;   // where another table with equal rows seems to begin; 0: nowhere
   bool has_blank_rows = false;
   bool has_comments = false;
   bool has_end_marks = false;
@@ -376,11 +405,14 @@ class Sniffer {
                                                     }) -
                                        records.begin());
     c.last = records.size();
-    if (!options_.header || !options_.header->empty()) {
-      find_end_marks(c);
-      find_row_names(c);
+    const bool may_have_names = !options_.header || !options_.header->empty();
+    if (!may_have_names || !pass_pairs(c)) {
+      if (may_have_names) {
+        find_end_marks(c);
+        find_row_names(c);
+      }
+      if (c.first > 0 && !may_be_titles(c)) c.first = 0;
     }
-    if (c.first > 0 && !may_be_titles(c)) c.first = 0;
     pass_padded_titles(c);
     pass_padded_values(c);
     find_last(c);
@@ -468,6 +500,7 @@ class Sniffer {
     if (table == records.end() || table == begin || table - begin > static_cast<std::ptrdiff_t>(kMostTitles)) return;
     const auto is_empty = [](const CsvRecord& record) { return count_filled(record) == 0; };
     const auto place = static_cast<std::size_t>(table - records.begin());
+    if (has_rows_above(records, place)) return;
     const bool parted = std::any_of(begin, table, is_empty);
     const bool is_plain = c.width > 2 && are_names(*table) && !is_blank(begin->cells[0].text);
     if (parted || is_header(records, place) || is_plain) c.first = place;
@@ -489,6 +522,56 @@ class Sniffer {
     }
   }
 
+  // Passes pairs such as Balance,100.50, also if the table has two columns. An empty line and names are below them.
+  static bool pass_pairs(Candidate& c) {
+    const Records& records = c.records();
+    const auto is_pair = [&](const CsvRecord& record) {
+      return record.cells.size() <= c.width && count_filled(record) < 3 &&
+             look_of(record.cells[0].text).kind == Kind::text && !has_other_delimiter(record.cells[0].text);
+    };
+    for (std::size_t i = 1; c.width > 1 && i + 1 < records.size() && i <= kMostTitles; ++i) {
+      if (!is_pair(records[i - 1])) return false;
+      const bool parted = records[i].empty_lines > records[i - 1].empty_lines;
+      if (!parted || records[i].cells.size() != c.width || !begins_table(records, i)) continue;
+      const Records above(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(i));
+      const bool any_fits =
+          std::any_of(above.begin(), above.end(), [&](const auto& each) { return each.cells.size() == c.width; });
+      const bool are_padded = std::all_of(above.begin(), above.end(), [&](const CsvRecord& record) {
+        return count_filled(record) < count_filled(records[i]);
+      });
+      // Values below the names may also continue rows above the empty line, unless they are of another kind.
+      const bool differs = look_of_column(records, i + 1, 0).is_typed() || has_numbers(above[0]);
+      if (!are_padded && !differs) continue;
+      if (is_header(above, 0) && above.size() > 2) {
+        if (any_fits) c.other = i;
+        return false;
+      }
+      c.first = i;
+      return true;
+    }
+    return false;
+  }
+
+  // Whether a record has names above values. Years may be names.
+  static bool begins_table(const Records& records, std::size_t place) {
+    if (is_header(records, place)) return true;
+    bool has_text = false;
+    bool has_other_values = false;  // below years
+    for (std::size_t column = 0; column < records[place].cells.size(); ++column) {
+      const CellLook look = look_of(records[place].cells[column].text);
+      has_text = has_text || look.kind == Kind::text;
+      if (!look.is_typed()) continue;
+      if (!is_year(small_integer(records[place], column))) return false;
+      for (std::size_t i = place + 1; i < records.size(); ++i) {
+        if (column >= records[i].cells.size()) continue;
+        const Kind below = look_of(records[i].cells[column].text).kind;
+        if (below != Kind::empty && below != Kind::number) return false;
+        has_other_values = has_other_values || (below == Kind::number && !is_year(small_integer(records[i], column)));
+      }
+    }
+    return has_text && has_other_values;
+  }
+
   // Whether at least three cells are filled, with text only, and no two are equal.
   static bool are_names(const CsvRecord& record) {
     std::set<std::string_view> names;
@@ -498,6 +581,23 @@ class Sniffer {
     return names.size() > 2 && !has_numbers(record);
   }
 
+  // Whether more lines above a place than below it seem to be rows with another delimiter.
+  static bool has_rows_above(const Records& records, std::size_t place) {
+    const auto is_row = [](const CsvRecord& record) { return has_other_delimiter(record.cells[0].text); };
+    const auto rows = std::count_if(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(place), is_row);
+    return rows >= std::ssize(records) - static_cast<std::ptrdiff_t>(place);
+  }
+
+  // Whether lines fill less than half of the columns, and no two lines in sequence have equal numbers of cells.
+  static bool are_narrow(const Candidate& c, const Records& above) {
+    const auto have_equal_lengths = [](const CsvRecord& a, const CsvRecord& b) {
+      return a.cells.size() == b.cells.size();
+    };
+    return std::adjacent_find(above.begin(), above.end(), have_equal_lengths) == above.end() &&
+           std::all_of(above.begin(), above.end(),
+                       [&](const CsvRecord& record) { return 2 * count_filled(record) < c.width; });
+  }
+
   // Whether the lines above the table are titles or comments.
   [[nodiscard]] bool may_be_titles(const Candidate& c) const {
     const Records& records = c.records();
@@ -505,14 +605,21 @@ class Sniffer {
     const auto begin = records.begin();
     const auto end = begin + static_cast<std::ptrdiff_t>(c.first);
     if (std::all_of(begin, end, [&](const CsvRecord& record) { return is_comment(record); })) return true;
+    const Records above(begin, end);
+    const bool is_table = is_header(above, 0);  // names and values are another table
     const bool parted = records[c.first].empty_lines > records[c.first - 1].empty_lines;
-    const bool are_pairs = std::all_of(begin, end, [](const CsvRecord& record) { return record.cells.size() < 3; });
-    if (c.width > 2 && parted && are_pairs && is_header(records, c.first)) return true;
-    if (c.width < 2 || is_header(Records(begin, end), 0)) return false;  // names and values are another table
+    const bool are_pairs = std::all_of(
+        begin, end, [&](const CsvRecord& record) { return record.cells.size() < c.width && count_filled(record) < 3; });
+    const bool has_more_rows = above.size() > 2 && above.size() > records.size() - c.first;
+    if (is_table && (look_of_column(above, 1, 0).is_typed() || has_more_rows)) return false;
+    if (c.width > 2 && parted && are_pairs && begins_table(records, c.first)) return true;
+    if (c.width < 2 || (is_table && !are_narrow(c, above)) || has_rows_above(records, c.first)) return false;
     const bool are_shorter = std::all_of(
         begin, end, [&](const CsvRecord& record) { return record.cells.size() < c.width || count_filled(record) < 2; });
     const bool are_words = std::none_of(begin, end, [](const CsvRecord& record) {
-      return record.cells.size() == 1 && look_of(record.cells[0].text).is_typed();
+      // "01.01.2024 - 31.01.2024" consists of words.
+      const CellLook look = look_of(record.cells[0].text);
+      return record.cells.size() == 1 && look.is_typed() && look.shape.find(' ') == std::string::npos;
     });
     return are_shorter && are_words && (parted || is_header(records, c.first));
   }
@@ -524,20 +631,40 @@ class Sniffer {
     std::size_t last = c.last;
     while (last > c.first + 1 && records[last - 1].cells.size() != c.width) --last;
     if (last == c.last || c.last - last > kMostTitles || last < c.first + 2) return;
+    if (are_notes(c, Records(records.begin() + static_cast<std::ptrdiff_t>(c.first), records.end()), last - c.first))
+      c.last = last;
+  }
+
+  // Whether the records from `last` on are notes below a table, which begins with the first record.
+  [[nodiscard]] bool are_notes(const Candidate& c, const Records& records, std::size_t last) const {
     const bool parted = records[last].empty_lines > records[last - 1].empty_lines;
-    const bool ends = !text_.head.empty() && ends_line(text_.head.back());
     const auto begin = records.begin() + static_cast<std::ptrdiff_t>(last);
-    const auto end = records.begin() + static_cast<std::ptrdiff_t>(c.last);
-    const auto is_note = [&](const CsvRecord& record) {
+    const bool has_remarks =
+        std::any_of(records.begin(), begin, [](const CsvRecord& record) { return is_remark(record.cells[0].text); });
+    const auto may_be_note = [&](const CsvRecord& record) {
+      const bool begins_remark = is_remark(record.cells[0].text) && !has_remarks;
+      if (record.cells.size() > c.width) {  // two such rows may be another table
+        const auto is_equal = [&](const CsvRecord& each) { return each.cells.size() == record.cells.size(); };
+        return parted && begins_remark && std::count_if(begin, records.end(), is_equal) == 1;
+      }
+      const auto quotes = std::count(record.text.begin(), record.text.end(), '"');
+      return quotes == 0 || (begins_remark && record.cells[0].quoted && quotes == 2);
+    };
+    if (!std::all_of(begin, records.end(), may_be_note)) return false;
+    if (parted) return true;
+    const bool are_single = std::all_of(begin, records.end(), [](const CsvRecord& record) {
       return count_filled(record) < 2 && look_of(record.cells[0].text).kind == Kind::text;
-    };
-    const auto is_narrow = [&](const CsvRecord& record) {
-      return record.cells.size() < c.width && record.text.find('"') == std::string_view::npos;
-    };
-    if (!std::all_of(begin, end, is_narrow)) return;
-    const bool are_notes = std::all_of(begin, end, is_note);
-    const bool is_unlike = look_of_column(records, c.first + 1, 0).kind != Kind::text || ends;
-    if (parted || (are_notes && is_unlike)) c.last = last;
+    });
+    const std::string_view text = whole_ ? text_.head : text_.tail;
+    const bool ends = !text.empty() && ends_line(text.back());
+    return are_single && (ends || look_of_column(records, 1, 0).kind != Kind::text);
+  }
+
+  // Whether a text is a remark such as "Source: ONS, London", or "* estimated".
+  static bool is_remark(std::string_view text) {
+    const std::size_t colon = text.find(": ");
+    const bool has_label = colon != std::string_view::npos && is_ascii_letter(text.front());
+    return look_of(text).kind == Kind::text && (has_label || text.starts_with("* ") || text.starts_with('('));
   }
 
   // Whether a delimiter that is common in text separates the cells of this one.
@@ -549,7 +676,7 @@ class Sniffer {
       Moment moment;
       are_moments = parse_moment(trimmed(c.records()[i].text), moment);
     }
-    if (are_moments) return false;
+    if (are_moments || (c.delimiter->text == ":" && has_split_times(c))) return false;
     if (c.width > 2 && has_columns_of_values(c)) return true;
     for (std::size_t i = c.first + 1; i < c.last; ++i) {
       for (const CsvCell& cell : c.records()[i].cells) {
@@ -559,13 +686,31 @@ class Sniffer {
     return true;
   }
 
+  // Whether each row has a cell such as "2024-01-02 03": the colon after it is part of a time.
+  static bool has_split_times(const Candidate& c) {
+    const auto is_split = [](const CsvCell& cell) {
+      const std::size_t blank = cell.text.rfind(' ');
+      Moment moment;
+      return blank != std::string_view::npos && !parse_moment(trimmed(cell.text), moment) &&
+             parse_moment(trimmed(cell.text.substr(0, blank)), moment) && moment.has_date && !moment.has_time;
+    };
+    return std::all_of(c.records().begin() + static_cast<std::ptrdiff_t>(c.first),
+                       c.records().begin() + static_cast<std::ptrdiff_t>(c.last), [&](const CsvRecord& record) {
+                         return std::any_of(record.cells.begin(), record.cells.end(), is_split);
+                       });
+  }
+
   // Whether at least two columns contain values only, which words of a text do not.
   static bool has_columns_of_values(const Candidate& c) {
+    return c.last > c.first + 2 && count_columns_of_values(c) > 1;
+  }
+
+  static std::size_t count_columns_of_values(const Candidate& c) {
     std::size_t typed = 0;
     for (std::size_t column = 0; column < c.width; ++column) {
       typed += look_of_column(c.records(), c.first + 1, column).is_typed() ? 1U : 0U;
     }
-    return typed > 1 && c.last > c.first + 2;
+    return typed;
   }
 
   // Whether apostrophes quote cells. Each cell that begins with one then ends with one. Cells of several lines must be
@@ -635,6 +780,7 @@ class Sniffer {
     }
     if (best != nullptr) {
       require_single(candidates, *best);
+      require_single_table(*best);
       require_no_decimal_comma(*best);
       return *best;
     }
@@ -646,7 +792,10 @@ class Sniffer {
     for (const Candidate& c : candidates) {
       const bool is_usual = !options_.delimiter.empty() || separator_ != '\0' || c.delimiter->text == ",";
       if (is_usual && c.fits() && c.width == 1 && !is_worse_quoting(candidates, c) && !has_more_cells(candidates, c)) {
-        if (options_.delimiter.empty()) require_no_rare_delimiter(c);
+        if (options_.delimiter.empty()) {
+          require_no_rare_delimiter(c);
+          if (!options_.header) require_no_common_delimiter(candidates);
+        }
         return c;
       }
     }
@@ -688,6 +837,16 @@ class Sniffer {
                          delimiter_name(best.delimiter->text), delimiter_name(c.delimiter->text),
                          printable(best.delimiter->text, 20), printable(c.delimiter->text, 20)));
     }
+  }
+
+  // Refuses names and values below an empty line and another table with an equal number of cells.
+  void require_single_table(const Candidate& c) const {
+    if (c.other == 0 || options_.header || options_.ragged != Ragged::refuse) return;
+    const CsvRecord& record = c.records()[c.other];
+    refuse(fmt::format("line {}: {} are names below an empty line, so another table seems to begin there; leave out "
+                       "the lines of one with --skip {} or --skip-end, or, if it is one table, add --header yes",
+                       record.line, quoted(record.text), record.line - 1),
+           record, record.row - 1);
   }
 
   // Refuses rows such as 14,50 below a single line: they may be the numbers of one column, which this line names.
@@ -803,6 +962,25 @@ class Sniffer {
     return "correct the row, or read it with --ragged fill or --ragged skip";
   }
 
+  // Refuses blanks and colons that split all rows into equal numbers of cells, if two columns are values. The rows may
+  // be a log. Without a header row, the first of them would be lost.
+  void require_no_common_delimiter(const std::vector<Candidate>& candidates) const {
+    constexpr std::size_t kLeast = 4;  // cells; in prose, rows of equal numbers of words are short
+    const Candidate* found = nullptr;
+    for (const Candidate& c : candidates) {
+      if (!c.delimiter->is_common || !c.fits() || c.width < kLeast || c.last < c.first + 2) continue;
+      if (c.delimiter->text == ":" && has_split_times(c)) continue;
+      const std::size_t typed = count_columns_of_values(c);
+      if (typed > 1 && typed < c.width && (found == nullptr || c.width > found->width)) found = &c;
+    }
+    if (found == nullptr) return;
+    const std::string_view delimiter = found->delimiter->text;
+    refuse(
+        fmt::format("{} seem to separate its columns; read it with --delimiter '{}', or, if it is one column, with "
+                    "--delimiter ,",
+                    delimiter_name(delimiter), delimiter));
+  }
+
   // Refuses a character that is between names and occurs equally often in each of the other rows.
   void require_no_rare_delimiter(const Candidate& c) const {
     const Records& records = c.records();
@@ -874,7 +1052,8 @@ class Sniffer {
     const bool others_fit = std::all_of(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(last), fits);
     if (last == records.size() || last < 2 || !others_fit || tail.quote_fault || records.size() - last > kMostTitles)
       return;
-    if (records[last].empty_lines == records[last - 1].empty_lines) return;
+    const bool parted = records[last].empty_lines > records[last - 1].empty_lines;
+    if (!parted && !are_notes(c, records, last)) return;
     dialect.end = text_.size - std::ssize(text) + static_cast<std::int64_t>(records[last].begin);
     dialect.lines_after = std::ssize(records) - static_cast<std::int64_t>(last);
   }
@@ -941,32 +1120,88 @@ class Sniffer {
     return rows;
   }
 
-  // The names must differ from the values below them, in at least one column that is not text.
+  // The names must differ from the values below them, in at least one column that is not text. Marks for missing values
+  // are not names.
   [[nodiscard]] bool has_header() const {
     if (records().size() == 1 && !whole_) return true;
     if (begins_with_values()) return false;
     std::vector<std::size_t> alike;  // columns
+    bool has_mark = false;           // above values
+    bool may_have_mark = false;
     for (std::size_t column = 0; column < std::min(width(), first().cells.size()); ++column) {
       const CsvCell& name = first().cells[column];
       const CellLook look = look_of(name.text);
-      if (look.kind == Kind::empty) continue;
       const CellLook below = records().size() > 1 ? look_of_column(records(), 1, column) : look;
+      if (below.is_typed() && is_blank(name.text)) may_have_mark = may_have_mark || column > 0;
+      if (is_blank(name.text)) continue;
       if (!below.is_typed()) {
-        if (records().size() == 1) return true;
+        if (records().size() == 1 && look.kind != Kind::empty) return true;
         continue;
       }
-      if (below != look || (is_needlessly_quoted(name) && !is_quoted_below(column))) return true;
-      alike.push_back(column);
+      if (is_needlessly_quoted(name) && !is_quoted_below(column)) return true;
+      const std::string_view bound = below.kind == Kind::number ? number_of_bound(name.text) : "";
+      if (look.kind == Kind::empty || is_missing_mark(name.text) ||
+          (has_decimals(bound) && has_decimals_below(column))) {
+        has_mark = true;
+      } else if (!bound.empty()) {
+        may_have_mark = true;
+      } else if (below == look || (look.kind == Kind::figure && resembles_below(column))) {
+        alike.push_back(column);
+      } else if (look.kind != Kind::text || !is_digit(trimmed(name.text).front())) {
+        return true;
+      }
     }
-    return alike.empty() || may_be_names(alike);
+    if (!alike.empty()) return may_be_names(alike);
+    return !has_mark && !(may_have_mark && begins_like_below());
   }
 
-  // Whether the first row has a date or a time above such values only. Names are not such values.
+  // Whether the first row has a date or a time above such values only, or decimals above decimals. Names are not such
+  // values, unless several decimals ascend or descend.
   [[nodiscard]] bool begins_with_values() const {
+    std::vector<double> decimals;
     for (std::size_t column = 0; column < std::min(width(), first().cells.size()) && records().size() > 2; ++column) {
-      const std::string_view cell = first().cells[column].text;
+      const CsvCell& cell = first().cells[column];
+      const CellLook look = look_of(cell.text);
+      if (!look.is_typed() || look_of_column(records(), 1, column) != look) continue;
       Moment moment;
-      if (parse_moment(trimmed(cell), moment) && look_of_column(records(), 1, column) == look_of(cell)) return true;
+      if (parse_moment(trimmed(cell.text), moment)) return true;
+      const bool is_name = is_needlessly_quoted(cell) && !is_quoted_below(column);
+      if (is_name || !has_decimals(cell.text) || !has_decimals_below(column)) continue;
+      std::string text(trimmed(cell.text));
+      std::replace(text.begin(), text.end(), ',', '.');
+      decimals.push_back(parse_float64(text).value_or(0));
+    }
+    const auto is_sorted = [&](auto is_wrong) {
+      return std::adjacent_find(decimals.begin(), decimals.end(), is_wrong) == decimals.end();
+    };
+    if (decimals.size() < 2) return !decimals.empty();
+    return !is_sorted(std::greater_equal<>()) && !is_sorted(std::less_equal<>());
+  }
+
+  [[nodiscard]] bool has_decimals_below(std::size_t column) const {
+    return std::any_of(records().begin() + 1, records().end(),
+                       [&](const CsvRecord& record) { return has_decimals(record.cells[column].text); });
+  }
+
+  // Whether a cell of the first row has digits, at the same places as all cells below it. Names rarely do.
+  [[nodiscard]] bool resembles_below(std::size_t column) const {
+    const std::string_view name = first().cells[column].text;
+    const auto resembles = [&](const CsvRecord& record) {
+      const std::string_view cell = record.cells[column].text;
+      return is_blank(cell) || std::equal(name.begin(), name.end(), cell.begin(), cell.end(),
+                                          [](char a, char b) { return a == b || (is_digit(a) && is_digit(b)); });
+    };
+    return std::any_of(name.begin(), name.end(), is_digit) &&
+           std::all_of(records().begin() + 1, records().end(), resembles);
+  }
+
+  // Whether some text of the first row occurs again in its column, or resembles all cells below it.
+  [[nodiscard]] bool begins_like_below() const {
+    for (std::size_t column = 0; column < std::min(width(), first().cells.size()); ++column) {
+      const std::string_view name = first().cells[column].text;
+      if (look_of(name).kind != Kind::text) continue;
+      const auto is_equal = [&](const CsvRecord& record) { return record.cells[column].text == name; };
+      if (resembles_below(column) || std::any_of(records().begin() + 1, records().end(), is_equal)) return true;
     }
     return false;
   }
@@ -1016,6 +1251,13 @@ class Sniffer {
     return counts(first(), columns) && !counts(records()[1], columns);
   }
 
+  // Whether each cell is dashes, as SQL Server writes them below names.
+  static bool is_drawn_line(const CsvRecord& record) {
+    return std::all_of(record.cells.begin(), record.cells.end(), [](const CsvCell& cell) {
+      return !cell.text.empty() && cell.text.find_first_not_of('-') == std::string_view::npos;
+    });
+  }
+
   [[nodiscard]] bool are_headers(std::size_t more) const {
     std::vector<bool> typed(width());
     for (std::size_t column = 0; column < width(); ++column) {
@@ -1024,11 +1266,12 @@ class Sniffer {
     for (std::size_t i = 1; i <= more; ++i) {
       std::vector<std::string_view> texts;
       bool others = false;
+      const bool is_line = is_drawn_line(records()[i]);
       for (std::size_t column = 0; column < width(); ++column) {
         const std::string_view cell = records()[i].cells[column].text;
         const Kind kind = look_of(cell).kind;
         if (typed[column] && kind != Kind::empty && kind != Kind::text) return false;
-        if (typed[column] && kind == Kind::text) texts.push_back(cell);
+        if (typed[column] && kind == Kind::text && (is_line || !is_missing_mark(cell))) texts.push_back(cell);
         others = others || (!typed[column] && kind != Kind::empty);
       }
       // A row of values may also contain a word for a missing value.
@@ -1088,6 +1331,14 @@ class Sniffer {
 
 }  // namespace
 
-CsvDialect sniff(const CsvSniffed& text, const CsvOptions& options) { return Sniffer(text, options).run(); }
+CsvDialect sniff(const CsvSniffed& text, const CsvOptions& options) {
+  // DOS ends a text with this character.
+  constexpr char kEnd = '\x1A';
+  CsvSniffed sniffed = text;
+  std::string_view& last = text.tail.empty() ? sniffed.head : sniffed.tail;
+  const bool whole = !text.tail.empty() || std::ssize(text.head) == text.size;
+  for (; whole && last.ends_with(kEnd); last.remove_suffix(1)) --sniffed.size;
+  return Sniffer(sniffed, options).run();
+}
 
 }  // namespace upsweep::io
