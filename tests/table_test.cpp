@@ -1676,7 +1676,9 @@ TEST_F(TableTest, CsvColumnsHaveTheTypeOfAllTheirCells) {
       {{"-9223372036854775809", "1"}, ValueKind::decimal, Storage::int128},
       {{nines, "-" + nines, "+1"}, ValueKind::decimal, Storage::int128},
       {{"1" + nines, "1"}, ValueKind::text, Storage::int32},
-      {{"1" + nines, "1.5"}, ValueKind::real, Storage::float64},
+      {{"1" + nines, "1.5"}, ValueKind::text, Storage::int32},
+      {{"1" + nines.substr(0, 12), "0.0000000000000000000000000000123"}, ValueKind::real, Storage::float64},
+      {{"1" + nines.substr(0, 12) + ".5", "0.1234567890123456789012345678901"}, ValueKind::text, Storage::int32},
   };
   const std::string filler = [] {
     std::string rows;

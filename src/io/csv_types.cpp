@@ -78,7 +78,7 @@ bool add_plain(std::string_view text, char point, ColumnShape& shape) {
   const unsigned decimals = length - sign - whole - 1;
   const bool is_one = (others & (others - 1)) == 0;
   if (!is_one || first[sign + whole] != point || decimals == 0) return false;
-  shape.add_decimal(counted, decimals);
+  shape.add_decimal(counted, text.substr(length - decimals));
   return true;
 }
 
@@ -129,7 +129,7 @@ void ColumnShape::add(const Cell& cell) {
   const std::size_t whole = digits.size() - zeros;
   add_marks(cell);
   if (cell.kind == CellKind::percent) return add_number(cell.kind, whole, cell.number.decimals.size());
-  if (cell.kind == CellKind::decimal) return add_decimal(whole, cell.number.decimals.size());
+  if (cell.kind == CellKind::decimal) return add_decimal(whole, cell.number.decimals);
   if (cell.kind != CellKind::integer) return add_kind(cell.kind);
   add_integer(whole, cell.number.negative);
   if (whole <= kInt64Digits) return;

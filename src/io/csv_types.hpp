@@ -29,10 +29,13 @@ class ColumnShape {
     if (negative && !negative_) negative_ = true;
     add_number(CellKind::integer, digits, 0);
   }
-  void add_decimal(std::size_t whole, std::size_t decimals) {
-    if (!not_groups_ && (decimals != 3 || whole == 0)) not_groups_ = true;
-    if (!long_ && whole + decimals > kMostFloatDigits) long_ = true;
-    add_number(CellKind::decimal, whole, decimals);
+  void add_decimal(std::size_t whole, std::string_view decimals) {
+    if (!not_groups_ && (decimals.size() != 3 || whole == 0)) not_groups_ = true;
+    if (!long_ && whole + decimals.size() > kMostFloatDigits) {
+      const std::size_t zeros = whole > 0 ? 0 : std::min(decimals.find_first_not_of('0'), decimals.size());
+      long_ = whole + decimals.size() - zeros > kMostFloatDigits;
+    }
+    add_number(CellKind::decimal, whole, decimals.size());
   }
   /// Adds a date, a time or a timestamp.
   void add_moment(CellKind kind, const Moment& moment) {

@@ -478,7 +478,7 @@ POINT, COMMA = "numbers with a decimal point", "numbers with a decimal comma"
 @pytest.mark.parametrize(
     "a, b, found, options",
     [
-        ("id;z\n1;1.234\n", "id;z\n2;1.234,5\n", (POINT, COMMA), "--decimal and --thousands decide"),
+        ("id;z\n1;1.2345\n", "id;z\n2;1.234,5\n", (POINT, COMMA), "--decimal and --thousands decide"),
         ("id;z\n1;1,25\n", "id;z\n2;1.25\n", (COMMA, POINT), "--decimal and --thousands decide"),
         ("id;z\n1;1.234.567\n", "id,z\n2,1.234\n", (COMMA, POINT), "--decimal and --thousands decide"),
         ("id;z\n1;1,25%\n", "id;z\n2;1.25%\n", (COMMA, POINT), "--decimal and --thousands decide"),
