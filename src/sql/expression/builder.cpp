@@ -570,7 +570,7 @@ Node Builder::choose(std::vector<Node> args, int location) {
   if (is_null_literal(known) && std::none_of(args.begin(), args.end(), [](const Node& arg) { return arg->can_fail; })) {
     return known;
   }
-  if (type.kind == ValueKind::text) refuse(location, "CASE with a text result is not supported");
+  if (type.kind == ValueKind::text) refuse(location, "a choice between texts (CASE, COALESCE, …) is not supported");
   for (std::size_t i = 1; i < args.size(); i += 2) args[i] = convert(args[i], type);
   args.back() = convert(args.back(), type);
   return make({.op = Op::choose, .type = type, .args = std::move(args), .location = location});

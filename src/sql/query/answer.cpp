@@ -42,7 +42,8 @@ constexpr std::int64_t kAnswerUnit = std::int64_t{tuning::kAnswer.blocks} * kBlo
 /// The answer does not depend on the chunks.
 ///
 /// Without LIMIT, all rows are kept. With ORDER BY and LIMIT, at most twice the limit is kept at a time; then the last
-/// half is dropped. With LIMIT only, the groups are kept instead, so that no other groups are computed.
+/// half is dropped. With LIMIT only, the groups are kept instead, so that no other groups are computed. With HAVING, its
+/// condition is computed for all groups, and the outputs are computed for the groups that it keeps.
 class AnswerMaker {
  public:
   /// `most_bytes`: the memory for rows and for the bytes in use that `others` returns; 0: no limit.
@@ -53,7 +54,9 @@ class AnswerMaker {
         most_bytes_(most_bytes),
         others_(std::move(others)),
         wanted_(wanted_columns(plan)),
+        of_having_(plan.having ? columns_of({plan.having}) : std::set<int>()),
         row_order_(plan) {
+    for (const Output& output : plan.outputs) outputs_.push_back(output.value);
     for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
       const Aggregate& aggregate = plan.aggregates[a];
       const bool is_exact_sum = aggregate.fold == Fold::sum && aggregate.type.kind != ValueKind::real;
@@ -65,12 +68,12 @@ class AnswerMaker {
   void keep_few(std::int64_t count) {
     const bool has_limit = plan_.limit < std::numeric_limits<std::int64_t>::max();
     if (!has_limit || (count >= 0 && count <= plan_.limit)) return;
-    (plan_.order.empty() ? keeps_groups_ : keeps_first_) = true;
+    (plan_.order.empty() && !plan_.having ? keeps_groups_ : keeps_first_) = true;
     if (keeps_groups_) kept_.emplace(plan_);
   }
 
-  /// Returns whether all rows are kept.
-  [[nodiscard]] bool keeps_all() const { return !keeps_groups_ && !keeps_first_; }
+  /// Returns whether every group becomes a row of the answer.
+  [[nodiscard]] bool keeps_all_groups() const { return keeps_all() && !plan_.having; }
 
   /// Adds all or some groups of a chunk. Their places must ascend.
   void add(const Groups& groups, GroupRange range, std::span<const std::uint64_t> place) {
@@ -82,10 +85,14 @@ class AnswerMaker {
     Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
     AnswerChunk rows = keeps_first_ ? empty_chunk() : empty_chunk(static_cast<std::size_t>(range.count()));
     std::vector<GroupAt> block;
+    std::vector<std::uint64_t> places;
     for (std::int64_t first = range.first; first < range.end; first += kBlock) {
       block.clear();
       for (std::int64_t g = first; g < std::min(first + kBlock, range.end); ++g) block.push_back({&groups, g});
-      add_block(evaluator, fields, block, place.subspan(static_cast<std::size_t>(first), block.size()), rows);
+      const auto all = place.subspan(static_cast<std::size_t>(first), block.size());
+      places.assign(all.begin(), all.end());
+      keep_by_having(evaluator, fields, block, places);
+      if (!block.empty()) add_block(evaluator, fields, block, places, rows);
     }
     if (rows.size() == 0) return;
     const std::lock_guard lock(changing_);
@@ -93,7 +100,7 @@ class AnswerMaker {
   }
 
   /// Adds all groups of these views, in the order of their first rows. This becomes the order of the answer's rows.
-  /// Returns false if memory cannot hold all rows in addition to the groups. `pause` is that of answer_of().
+  /// There must be no HAVING. Returns false if memory cannot hold all rows in addition to the groups. `pause` is that of answer_of().
   bool add_in_order(std::span<const Totals::View> views, int threads, const std::function<void()>& pause) {
     std::vector<std::int64_t> counts;
     for (const Totals::View& view : views) counts.push_back(view.groups->count());
@@ -161,6 +168,8 @@ class AnswerMaker {
   }
 
  private:
+  /// Returns whether no row is dropped because of LIMIT.
+  [[nodiscard]] bool keeps_all() const { return !keeps_groups_ && !keeps_first_; }
   [[nodiscard]] const char* counted() const { return plan_.grouped ? " in group " : nullptr; }
 
   // ------------------------------------------------------------------------------------------------------------ errors
@@ -184,11 +193,12 @@ class AnswerMaker {
   /// Searches a block that failed for the first group that fails on its own. Keeps it unless an earlier group has
   /// failed. Returns false if no group fails. `place_of(i)` is the place of group i.
   template <class PlaceOf>
-  bool find_failed(Evaluator& evaluator, const Batch& batch, std::span<const GroupAt> groups, const PlaceOf& place_of) {
+  bool find_failed(Evaluator& evaluator, const Batch& batch, std::span<const Node> nodes,
+                   std::span<const GroupAt> groups, const PlaceOf& place_of) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       try {
         evaluator.start(batch, static_cast<std::int64_t>(i), 1);
-        for (const Output& output : plan_.outputs) (void)evaluator.value(output.value);
+        for (const Node& node : nodes) (void)evaluator.value(node);
       } catch (const Error&) {
         const std::lock_guard lock(changing_);
         const std::uint64_t place = place_of(i);
@@ -214,7 +224,9 @@ class AnswerMaker {
     batch.first_row = number;
     Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
     evaluator.start(batch, 0, 1);
-    for (const Output& output : plan_.outputs) (void)evaluator.value(output.value);
+    for (const std::span<const Node> nodes : {having(), std::span<const Node>(outputs_)}) {
+      for (const Node& node : nodes) (void)evaluator.value(node);
+    }
     detail::no_such_value();
   }
 
@@ -237,20 +249,42 @@ class AnswerMaker {
     return chunk;
   }
 
-  /// Returns the outputs of these groups, or nothing if one of them cannot be computed. `place_of(i)` is the place of
-  /// group i.
+  /// The condition of HAVING, if there is one.
+  [[nodiscard]] std::span<const Node> having() const { return {&plan_.having, plan_.having ? 1U : 0U}; }
+
+  /// Returns the values of expressions for these groups, or nothing if one of them cannot be computed. `place_of(i)` is
+  /// the place of group i.
   template <class PlaceOf>
-  std::vector<const Vector*> outputs_of(Evaluator& evaluator, const Batch& batch, std::span<const GroupAt> groups,
-                                        const PlaceOf& place_of) {
+  std::vector<const Vector*> values_of(std::span<const Node> nodes, Evaluator& evaluator, const Batch& batch,
+                                       std::span<const GroupAt> groups, const PlaceOf& place_of) {
     std::vector<const Vector*> values;
     try {
       evaluator.start(batch, 0, static_cast<int>(groups.size()));
-      for (const Output& output : plan_.outputs) values.push_back(&evaluator.value(output.value));
+      for (const Node& node : nodes) values.push_back(&evaluator.value(node));
     } catch (const Error&) {
-      if (!find_failed(evaluator, batch, groups, place_of)) throw;
+      if (!find_failed(evaluator, batch, nodes, groups, place_of)) throw;
       values.clear();
     }
     return values;
+  }
+
+  /// Keeps those groups of a block, and their places, for which HAVING is true. Keeps none if one of them fails.
+  void keep_by_having(Evaluator& evaluator, const std::vector<Field>& fields, std::vector<GroupAt>& groups,
+                      std::vector<std::uint64_t>& places) {
+    if (!plan_.having) return;
+    const std::vector<GroupColumn> columns = columns_for(plan_, of_having_, fields, groups);
+    const Batch batch = batch_of(columns, groups.size());
+    const std::vector<const Vector*> values =
+        values_of(having(), evaluator, batch, groups, [&](std::size_t i) { return places[i]; });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < groups.size() && !values.empty(); ++i) {
+      const auto row = static_cast<int>(i);
+      if (null_at(*values[0], row) || values[0]->at<std::uint8_t>(row) == 0) continue;
+      groups[kept] = groups[i];
+      places[kept++] = places[i];
+    }
+    groups.resize(kept);
+    places.resize(kept);
   }
 
   void add_block(Evaluator& evaluator, const std::vector<Field>& fields, std::span<const GroupAt> groups,
@@ -259,7 +293,7 @@ class AnswerMaker {
     const std::vector<GroupColumn> columns = columns_for(plan_, wanted_, fields, groups);
     const Batch batch = batch_of(columns, groups.size());
     const std::vector<const Vector*> values =
-        outputs_of(evaluator, batch, groups, [&](std::size_t i) { return places[i]; });
+        values_of(outputs_, evaluator, batch, groups, [&](std::size_t i) { return places[i]; });
     if (has_failed_) return;
     if (keeps_first_) return keep_first(values, places);
     const std::int64_t before = rows.places.empty() ? 0 : rows.bytes();
@@ -281,7 +315,7 @@ class AnswerMaker {
     const std::vector<GroupColumn> columns = columns_for(plan_, wanted_, fields, all);
     const Batch batch = batch_of(columns, all.size());
     const std::vector<const Vector*> values =
-        outputs_of(evaluator, batch, all, [&](std::size_t i) { return first + i; });
+        values_of(outputs_, evaluator, batch, all, [&](std::size_t i) { return first + i; });
     std::int64_t more = 0;
     for (std::size_t c = 0; c < values.size(); ++c) {
       more += writers[c].write(*values[c], static_cast<int>(all.size()), first);
@@ -456,6 +490,8 @@ class AnswerMaker {
   const std::int64_t most_bytes_;
   const std::function<std::int64_t()> others_;
   const std::set<int> wanted_;
+  const std::set<int> of_having_;  ///< those of the wanted columns that HAVING uses
+  std::vector<Node> outputs_;
   const RowOrder row_order_;
   std::vector<std::size_t> exact_sums_;  ///< aggregates that may not fit
   bool keeps_first_ = false;
@@ -488,7 +524,7 @@ Answer answer_of(const QueryPlan& plan, Totals& totals, const Kernels& kernels, 
   maker.keep_few(count);
   const int workers =
       count >= 0 ? cpu::workers_for(cpu::ceil_div(count, kAnswerUnit), 1, threads) : cpu::worker_count(threads);
-  if (count >= 0 && maker.keeps_all() && maker.add_in_order(totals.views(workers), threads, pause)) {
+  if (count >= 0 && maker.keeps_all_groups() && maker.add_in_order(totals.views(workers), threads, pause)) {
     totals.forget(workers);
     return maker.finish(threads, number_of_row);
   }
@@ -506,7 +542,7 @@ Answer answer_of(const QueryPlan& plan, Totals& totals, const Kernels& kernels, 
 Answer answer_of(const QueryPlan& plan, const Groups& groups, const Kernels& kernels, int threads) {
   AnswerMaker maker(plan, kernels, 0, [] { return std::int64_t{0}; });
   maker.keep_few(groups.count());
-  if (maker.keeps_all()) {
+  if (maker.keeps_all_groups()) {
     const Totals::View view{&groups, {}};
     (void)maker.add_in_order({&view, 1}, threads, {});
     return maker.finish(threads, number_of_row);

@@ -97,7 +97,7 @@ bool is_like_file(std::string_view name) { return name.find_first_of("./\\") != 
 }  // namespace query
 
 Statement::Statement(std::string sql)
-    : sql_(std::move(sql)), syntax_(std::make_unique<query::Syntax>(query::parse(sql_))) {}
+    : sql_(query::select_first(std::move(sql))), syntax_(std::make_unique<query::Syntax>(query::parse(sql_))) {}
 Statement::~Statement() = default;
 
 const std::string& Statement::path() const { return syntax_->path; }
@@ -120,7 +120,7 @@ std::optional<std::size_t> Statement::table_among(const std::vector<std::string>
 }
 
 void Statement::refuse_table(const std::string& why) const {
-  const std::string name = table();
+  const std::string name = query::full_table_name(sql_, *syntax_);
   const bool is_file = query::is_like_file(name);
   expression::refuse(
       sql_, query::table_location(sql_, *syntax_), Code::unknown_table,

@@ -28,7 +28,8 @@ constexpr int kMostNodes = 20'000;           // different expressions of a query
 constexpr std::size_t kMostListed = 10'000;  // expressions after SELECT, GROUP BY, ORDER BY
 
 constexpr ValueType kCount{ValueKind::integer};
-constexpr std::string_view kAggregates[] = {"sum", "count", "min", "max", "avg"};
+constexpr std::string_view kAggregates[] = {"sum",      "count",   "min",   "max",      "avg",    "mean",
+                                            "bool_and", "bool_or", "every", "count_if", "countif"};
 
 /// Returns the list function that computes of a list what an aggregate computes of rows.
 std::string name_of_list_function(const std::string& aggregate) { return "list_" + aggregate; }
@@ -57,28 +58,81 @@ void Binder::bind_keys(const Json& select) {
   if (!select.contains("groupClause")) return;
   plan_.grouped = true;
   const Json& targets = select.at("targetList");
-  const auto value_of = [&](std::size_t target) -> const Json& { return targets.at(target).at("ResTarget").at("val"); };
   SeenNames one_value;
   require_few(select.at("groupClause"), "GROUP BY");
   for (const Json& item : select.at("groupClause")) {
     const int location = first_location(item);
+    if (is_all(item)) {
+      for (std::size_t target = 0; target < targets.size(); ++target) {
+        if (contents_.has_aggregate(selected(target)) || !contents_.has_column(selected(target))) continue;
+        add_key(bind(selected(target), Level::rows, 0), first_location(selected(target)));
+      }
+      // Without keys, GROUP BY ALL has one group, like a query without GROUP BY.
+      plan_.grouped = !plan_.keys.empty() || select.at("groupClause").size() > 1;
+      continue;
+    }
     const Json* source = &item;
     const std::optional<Name> name = names_.plain_name(item);
     if (const auto number = selected_by_number(item, std::ssize(targets), location)) {  // GROUP BY 1
-      source = &value_of(*number);
+      source = &selected(*number);
     } else if (name && names_.of_table().find(*name).empty()) {  // columns of the table take precedence
       const auto bound = [&](std::size_t target) {
-        return contents_.has_aggregate(value_of(target)) ? nullptr : bind(value_of(target), Level::rows, 0);
+        return contents_.has_aggregate(selected(target)) ? nullptr : bind(selected(target), Level::rows, 0);
       };
-      if (const auto target = selected_by_name(*name, location, bound, one_value)) source = &value_of(*target);
+      if (const auto target = selected_by_name(*name, location, bound, one_value)) source = &selected(*target);
     }
     if (contents_.has_aggregate(*source)) refuse(location, "rows cannot be grouped by an aggregate", Code::bad_sql);
-    const Node key = bind(*source, Level::rows, 0);
-    if (key->type.kind == ValueKind::text && key->op != Op::column)
-      refuse(location, "text in GROUP BY must be a column");
-    if (!keys_.emplace(key.get(), static_cast<int>(plan_.keys.size())).second) continue;
-    plan_.keys.push_back(key->type.kind == ValueKind::real ? rows_.real_key(key) : key);
+    add_key(bind(*source, Level::rows, 0), location);
   }
+}
+
+/// Adds an expression of rows to the keys unless it is one of them. Returns its column of the groups.
+Node Binder::add_key(const Node& key, int location) {
+  if (key->type.kind == ValueKind::text && key->op != Op::column)
+    refuse(location, fmt::format("text in {} must be a column", is_distinct_ ? "SELECT DISTINCT" : "GROUP BY"));
+  const auto [found, is_new] = keys_.emplace(key.get(), static_cast<int>(plan_.keys.size()));
+  if (is_new) plan_.keys.push_back(key->type.kind == ValueKind::real ? rows_.real_key(key) : key);
+  return output(found->second, key->type, location);
+}
+
+/// SELECT DISTINCT groups the rows by all selected columns.
+void Binder::bind_distinct(const Json& select) {
+  if (!select.contains("distinctClause")) return;
+  const Json& targets = select.at("targetList");
+  if (!select.at("distinctClause").at(0).empty()) {
+    refuse(first_location(select.at("distinctClause")),
+           "DISTINCT ON is not supported: GROUP BY with MIN and MAX gives one row per group");
+  }
+  if (select.contains("groupClause") || select.contains("havingClause") || has_aggregates_) {
+    // The rows are distinct if every key is selected.
+    for (const auto& [key, index] : keys_) {
+      const bool is_selected = std::any_of(targets.begin(), targets.end(), [&](const Json& target) {
+        const Json& value = target.at("ResTarget").at("val");
+        return !contents_.has_aggregate(value) && bind(value, Level::rows, 0).get() == key;
+      });
+      if (is_selected) continue;
+      refuse(first_location(targets),
+             "SELECT DISTINCT with GROUP BY needs all expressions of GROUP BY after SELECT: otherwise run a second "
+             "query on the answer");
+    }
+    return;
+  }
+  is_distinct_ = true;
+  plan_.grouped = true;
+  require_few(targets, "SELECT");
+  bool has_columns = false;
+  for (std::size_t target = 0; target < targets.size(); ++target) {
+    const Json& value = selected(target);
+    const bool is_of_columns = is_star(value) || contents_.has_column(value);
+    if (is_of_columns && !is_star(value)) add_key(bind(value, Level::rows, 0), first_location(value));
+    has_columns = has_columns || is_of_columns;
+  }
+  if (!has_columns) refuse(first_location(targets), "SELECT DISTINCT needs a column of the table");
+}
+
+void Binder::bind_having(const Json& select) {
+  if (!select.contains("havingClause")) return;
+  plan_.having = outputs_.condition(bind(select.at("havingClause"), Level::outputs, 0), "HAVING");
 }
 
 /// Returns the selected column that GROUP BY 1 or ORDER BY 1 means, or nothing if the node is not a number.
@@ -108,7 +162,8 @@ void Binder::bind_outputs(const Json& select) {
     if (!node.is_object() || !node.contains("FuncCall")) return false;
     const Json& call = node.at("FuncCall");
     const std::string name = function_name(call);
-    if (!is_aggregate(call) && expression::function_named(name) < 0 && list_function_named(name) == nullptr) {
+    if (!is_aggregate(call) && !is_choice(name) && expression::function_named(name) < 0 &&
+        list_function_named(name) == nullptr) {
       refuse_function(sql_, name, location_of(call, 0));
     }
     return false;
@@ -156,7 +211,8 @@ void Binder::bind_all_columns(const Json& star, int location) {
   }
   for (std::size_t place = 0; place < fields_.size(); ++place) {
     require_few_nodes(location);
-    plan_.outputs.push_back({fields_[place].name, column_at(place, location)});
+    const Node column = column_at(place, location);
+    plan_.outputs.push_back({fields_[place].name, is_distinct_ ? add_key(column, location) : column});
   }
 }
 
@@ -199,16 +255,22 @@ void Binder::bind_order(const Json& select) {
     const Json& node = sort.at("node");
     const int location = first_location(sort);
     if (sort.value("sortby_dir", "") == "SORTBY_USING") refuse(location, "ORDER BY … USING is not supported");
+    const bool descending = sort.value("sortby_dir", "") == "SORTBY_DESC";
+    const std::string nulls = sort.value("sortby_nulls", "SORTBY_NULLS_DEFAULT");
+    const bool nulls_first = nulls == "SORTBY_NULLS_DEFAULT" ? descending : nulls == "SORTBY_NULLS_FIRST";
+    const auto add = [&](std::size_t output) {
+      require_order_of_letters(plan_.outputs[output].value, level_of_outputs(), location);
+      plan_.order.push_back({static_cast<int>(output), descending, nulls_first});
+    };
+    if (is_all(node)) {
+      for (std::size_t output = 0; output < plan_.selected; ++output) add(output);
+      continue;
+    }
     auto found = selected_by_number(node, static_cast<std::ptrdiff_t>(plan_.selected), location);
     const auto value_of = [&](std::size_t output) { return plan_.outputs[output].value; };
     const std::optional<Name> name = names_.plain_name(node);
     if (!found && name) found = selected_by_name(*name, location, value_of, one_value);
-    if (!found) found = output_of(node, location);
-    require_order_of_letters(plan_.outputs[*found].value, level_of_outputs(), location);
-    const bool descending = sort.value("sortby_dir", "") == "SORTBY_DESC";
-    const std::string nulls = sort.value("sortby_nulls", "SORTBY_NULLS_DEFAULT");
-    const bool nulls_first = nulls == "SORTBY_NULLS_DEFAULT" ? descending : nulls == "SORTBY_NULLS_FIRST";
-    plan_.order.push_back({static_cast<int>(*found), descending, nulls_first});
+    add(found ? *found : output_of(node, location));
   }
 }
 
@@ -236,12 +298,16 @@ void Binder::bind_limit(const Json& select) {
 QueryPlan Binder::run() {
   const Json& select = syntax_.select;
   plan_.rows = selects_rows(syntax_);
-  if (!plan_.rows) refuse_stars(select);
+  has_aggregates_ = contents_.has_aggregate(select);
+  const bool is_of_rows = !has_aggregates_ && !select.contains("groupClause") && !select.contains("havingClause");
+  if (!is_of_rows) refuse_stars(select);
   if (select.contains("whereClause")) {
     const Json& where = select.at("whereClause");
     bind_filters(rows_.condition(bind(where, Level::rows, 0), "WHERE"));
   }
   bind_keys(select);
+  bind_distinct(select);
+  bind_having(select);
   bind_outputs(select);
   bind_order(select);
   bind_limit(select);
@@ -269,26 +335,32 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
   const auto [tag, body] = tagged(node);
   const int location = location_of(body, first_location(node));
   if (depth > kDeepest) refuse(location, fmt::format("the expression has more than {} nested operators", kDeepest));
+  if (const Json* const meant = level == Level::elements ? nullptr : meant_by(node);
+      meant != nullptr && expanded_.insert(meant).second) {
+    Node value = bind(*meant, level, depth + 1);
+    expanded_.erase(meant);
+    return value;
+  }
   if (level == Level::outputs && !contents_.has_aggregate(node)) {
     if (const auto key = key_for(node, location, depth)) return *key;
   }
   require_few_nodes(location);
   if (const auto constant = constant_of(sql_, node)) return builder(level).make(*constant);
-  if (tag == "ColumnRef" && level == Level::rows) return bind_column(body, location);
   if (tag == "ColumnRef" && level == Level::elements) {
     if (const auto parameter = bind_parameter(node, location)) return *parameter;
     return bind_column_in_list_function(body, location);
   }
-  if (tag == "ColumnRef") {
-    refuse(location,
-           fmt::format("column '{}' must appear in GROUP BY or inside an aggregate function",
-                       fields_[names_.column_of(body, location)].name),
-           Code::bad_sql);
-  }
+  if (tag == "ColumnRef") return bind_column(body, level, location);
   if (tag == "TypeCast") refuse_cast(sql_, cast_type(body), location);
   if (tag == "A_Expr") return bind_operator(body, level, location, depth);
   if (tag == "BoolExpr") return bind_logic(body, level, location, depth);
   if (tag == "CaseExpr") return bind_case(body, level, location, depth);
+  if (tag == "BooleanTest") return bind_truth(body, level, location, depth);
+  if (tag == "CoalesceExpr") return bind_choice("coalesce", body.at("args"), level, location, depth);
+  if (tag == "MinMaxExpr") {
+    const char* const name = body.value("op", "") == "IS_GREATEST" ? "greatest" : "least";
+    return bind_choice(name, body.at("args"), level, location, depth);
+  }
   if (tag == "NullTest") {
     const Node test = builder(level).is_null(bind(body.at("arg"), level, depth + 1), location);
     return body.value("nulltesttype", "") == "IS_NULL" ? test : builder(level).invert(test, location);
@@ -348,7 +420,24 @@ const Field& Binder::column_of_rows(const Json& body, int location, std::size_t&
   return field;
 }
 
-Node Binder::bind_column(const Json& body, int location) {
+/// Returns the selected expression that a name means which no column of the table has; otherwise null.
+const Json* Binder::meant_by(const Json& node) const {
+  const std::optional<Name> name = names_.plain_name(node);
+  if (!name || !names_.of_table().find(*name).empty() || !names_.of_table().other_case(*name).empty()) return nullptr;
+  const std::vector<std::size_t> found = names_.selected().find(*name);
+  return found.size() == 1 ? &selected(names_.target_of(found[0])) : nullptr;
+}
+
+Node Binder::bind_column(const Json& body, Level level, int location) {
+  if (level == Level::outputs) {
+    const std::string& column = fields_[names_.column_of(body, location)].name;
+    refuse(location,
+           is_distinct_ ? fmt::format("with SELECT DISTINCT, ORDER BY takes selected expressions: select '{}' too, or "
+                                      "leave out DISTINCT",
+                                      column)
+                        : fmt::format("column '{}' must appear in GROUP BY or inside an aggregate function", column),
+           Code::bad_sql);
+  }
   std::size_t place = 0;
   (void)column_of_rows(body, location, place);
   return column_at(place, location);
@@ -425,7 +514,11 @@ void Binder::require_order_of_letters(const Node& node, Level level, int locatio
 
 Node Binder::bind_operator(const Json& body, Level level, int location, int depth) {
   const std::string kind = body.value("kind", "");
-  if (kind == "AEXPR_BETWEEN" || kind == "AEXPR_NOT_BETWEEN") return bind_between(body, kind, level, location, depth);
+  if (kind.find("BETWEEN") != std::string::npos) return bind_between(body, kind, level, location, depth);
+  if (kind == "AEXPR_DISTINCT" || kind == "AEXPR_NOT_DISTINCT") return bind_distinct_from(body, level, location, depth);
+  if (kind == "AEXPR_NULLIF") {
+    return bind_choice("nullif", Json::array({body.at("lexpr"), body.at("rexpr")}), level, location, depth);
+  }
   const std::string symbol = string_of(body.at("name").back());
   Builder& make = builder(level);
   if (kind == "AEXPR_IN") {
@@ -478,10 +571,18 @@ Node Binder::bind_between(const Json& body, const std::string& kind, Level level
   const Node value = bind(body.at("lexpr"), level, depth + 1);
   require_order_of_letters(value, level, location);
   const Json& bounds = body.at("rexpr").at("List").at("items");
-  const Node minimum = make.compare(">=", value, bind(bounds.at(0), level, depth + 1), location);
-  const Node maximum = make.compare("<=", value, bind(bounds.at(1), level, depth + 1), location);
-  const Node test = make.logic(Op::both, std::vector{minimum, maximum}, location);
-  return kind == "AEXPR_BETWEEN" ? test : make.invert(test, location);
+  const Node first = bind(bounds.at(0), level, depth + 1);
+  const Node second = bind(bounds.at(1), level, depth + 1);
+  const auto is_within = [&](const Node& least, const Node& greatest) {
+    return make.logic(
+        Op::both,
+        std::vector{make.compare(">=", value, least, location), make.compare("<=", value, greatest, location)},
+        location);
+  };
+  Node test = is_within(first, second);
+  if (kind.find("SYM") != std::string::npos)
+    test = make.logic(Op::either, std::vector{test, is_within(second, first)}, location);
+  return kind.find("NOT") == std::string::npos ? test : make.invert(test, location);
 }
 
 Node Binder::bind_logic(const Json& body, Level level, int location, int depth) {
@@ -513,6 +614,10 @@ Node Binder::bind_case(const Json& body, Level level, int location, int depth) {
 
 Node Binder::bind_function(const Json& body, Level level, int location, int depth) {
   const std::string name = function_name(body);
+  if (is_choice(name)) {
+    require_scalar_call(sql_, body, location);
+    return bind_choice(name, body.value("args", Json::array()), level, location, depth);
+  }
   const int function = expression::function_named(name);
   if (function < 0) refuse_function(sql_, name, location);
   require_scalar_call(sql_, body, location);
@@ -538,16 +643,21 @@ int Binder::aggregate(Fold fold, const Node& input, ValueType type) {
 Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   const std::string name = function_name(body);
   require_plain_call(sql_, body, location);
+  std::optional<Node> filter;
+  if (body.contains("agg_filter"))
+    filter = rows_.condition(bind(body.at("agg_filter"), Level::rows, depth + 1), "FILTER");
+  if (name == "count" && (body.value("agg_star", false) || !body.contains("args"))) {
+    if (!filter) return output(aggregate(Fold::count_rows, nullptr, kCount), kCount, location);
+    return output(aggregate(Fold::count, true_or_null(rows_, *filter, location), kCount), kCount, location);
+  }
   if (body.value("agg_star", false)) {
-    if (name != "count")
-      refuse(location, fmt::format("{}(*) is not defined: name a column; * is only allowed in COUNT(*)", name),
-             Code::bad_sql);
-    return output(aggregate(Fold::count_rows, nullptr, kCount), kCount, location);
+    refuse(location, fmt::format("{}(*) is not defined: name a column; * is only allowed in COUNT(*)", name),
+           Code::bad_sql);
   }
   if (!body.contains("args") || body.at("args").size() != 1)
     refuse(location, fmt::format("{}() takes one expression{}", name, name == "count" ? ", or *" : ""), Code::bad_sql);
   const Json& arg = body.at("args")[0];
-  const Node input = bind(arg, Level::rows, depth + 1);
+  Node input = bind(arg, Level::rows, depth + 1);
   const ValueKind kind = input->type.kind;
   std::string type = expression::name(input->type);
   if (input->op == Op::column) {
@@ -556,10 +666,22 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
                       : ", as the result of the list function is";
   }
   if (input->op == Op::literal && kind == ValueKind::text) refuse(location, "a string cannot be aggregated");
-  if (name == "count") return output(aggregate(Fold::count, input, kCount), kCount, location);
-  if (name == "min" || name == "max") {
+  const bool is_truth = name == "bool_and" || name == "bool_or" || name == "every";
+  const bool counts_true = name == "count_if" || name == "countif";
+  if (is_truth || counts_true) {
+    input = rows_.condition(input, name.c_str());
+    if (filter) input = rows_.choose({*filter, input, rows_.null(location)}, location);
+    if (counts_true) input = true_or_null(rows_, input, location);
+  } else if (filter && name == "count") {
+    const Node is_counted = rows_.invert(rows_.is_null(input, location), location);
+    input = true_or_null(rows_, rows_.logic(Op::both, std::vector{*filter, is_counted}, location), location);
+  } else if (filter) {
+    input = rows_.choose({*filter, input, rows_.null(location)}, location);
+  }
+  if (name == "count" || counts_true) return output(aggregate(Fold::count, input, kCount), kCount, location);
+  if (name == "min" || name == "max" || is_truth) {
     require_order_of_letters(input, Level::rows, location);
-    const Fold fold = name == "min" ? Fold::minimum : Fold::maximum;
+    const Fold fold = name == "max" || name == "bool_or" ? Fold::maximum : Fold::minimum;
     return output(aggregate(fold, input, input->type), input->type, location);
   }
   const bool is_duration = kind == ValueKind::duration;
@@ -577,7 +699,10 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
 
 bool selects_rows(const Syntax& syntax) {
   const Json& select = syntax.select;
-  if (select.contains("groupClause") || !select.contains("targetList")) return false;
+  for (const char* clause : {"groupClause", "havingClause", "distinctClause"}) {
+    if (select.contains(clause)) return false;
+  }
+  if (!select.contains("targetList")) return false;
   const auto has_aggregate = [&](const char* clause) {
     return select.contains(clause) && Contents().has_aggregate(select.at(clause));
   };
@@ -593,6 +718,15 @@ std::optional<std::int64_t> row_limit(const std::string& sql, const Syntax& synt
 
 std::string table_name(const std::string& sql, const Syntax& syntax) {
   return range_of(sql, syntax.select).value("relname", "");
+}
+
+std::string full_table_name(const std::string& sql, const Syntax& syntax) {
+  const Json& range = range_of(sql, syntax.select);
+  std::string name;
+  for (const char* part : {"catalogname", "schemaname", "relname"}) {
+    if (range.contains(part)) name += (name.empty() ? "" : ".") + range.value(part, "");
+  }
+  return name;
 }
 
 int table_location(const std::string& sql, const Syntax& syntax) {

@@ -26,6 +26,8 @@ std::optional<std::int64_t> row_limit(const std::string& sql, const Syntax& synt
 /// Returns the name after FROM, for a query without a path. Throws unsupported_sql if there is no name or more than
 /// one.
 std::string table_name(const std::string& sql, const Syntax& syntax);
+/// Like the function above, with the catalog and the schema before the name: "main.t".
+std::string full_table_name(const std::string& sql, const Syntax& syntax);
 /// Returns the byte at which the table's name begins.
 int table_location(const std::string& sql, const Syntax& syntax);
 

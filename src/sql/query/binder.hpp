@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,9 +31,18 @@ inline constexpr int kDeepest = 500;  ///< nesting depth of operators
 /// Returns whether a call is one of an aggregate function.
 bool is_aggregate(const Json& call);
 
+/// Returns whether a function is IFNULL or IF, which are bound like CASE.
+bool is_choice(std::string_view name);
+
+/// Returns true where the condition is true, otherwise NULL.
+Node true_or_null(Builder& make, const Node& condition, int location);
+
 /// The contents of subtrees. Each subtree is searched only once.
 class Contents {
  public:
+  /// `meant` returns the selected expression whose name a node is, or null.
+  explicit Contents(std::function<const Json*(const Json&)> meant = {}) : meant_(std::move(meant)) {}
+
   bool has_aggregate(const Json& node) { return of(node).aggregate; }
   bool has_column(const Json& node) { return of(node).column; }
 
@@ -49,14 +60,19 @@ class Contents {
       content.aggregate = node.contains("FuncCall") && is_aggregate(node.at("FuncCall"));
       content.column = node.contains("ColumnRef");
     }
+    known_.emplace(&node, content);  // the final content, unless the names of selected columns are circular
+    if (content.column && meant_) {
+      if (const Json* const meant = meant_(node); meant != nullptr) content = of(*meant);
+    }
     for (const Json& child : node) {
       const Content below = of(child);
       content = {content.aggregate || below.aggregate, content.column || below.column};
     }
-    known_.emplace(&node, content);
+    known_[&node] = content;
     return content;
   }
 
+  std::function<const Json*(const Json&)> meant_;
   std::unordered_map<const Json*, Content> known_;
 };
 
@@ -69,6 +85,7 @@ class Binder {
         names_(sql, syntax, table, fields),
         rows_(sql),
         outputs_(sql),
+        contents_([this](const Json& node) { return meant_by(node); }),
         elements_(sql) {
     plan_.sql = sql;
     plan_.table = table;
@@ -96,6 +113,9 @@ class Binder {
 
   void bind_filters(const Node& condition);
   void bind_keys(const Json& select);
+  void bind_distinct(const Json& select);
+  Node add_key(const Node& key, int location);
+  void bind_having(const Json& select);
   void bind_outputs(const Json& select);
   void refuse_stars(const Json& select) const;
   void bind_all_columns(const Json& star, int location);
@@ -107,7 +127,8 @@ class Binder {
 
   Node bind(const Json& node, Level level, int depth);
   Node bind_new(const Json& node, Level level, int depth);
-  Node bind_column(const Json& body, int location);
+  Node bind_column(const Json& body, Level level, int location);
+  [[nodiscard]] const Json* meant_by(const Json& node) const;
   Node column_at(std::size_t place, int location);
   const Field& column_of_rows(const Json& body, int location, std::size_t& place) const;
   Node bind_in(const Json& body, Level level, int location, int depth);
@@ -115,6 +136,9 @@ class Binder {
   Node bind_between(const Json& body, const std::string& kind, Level level, int location, int depth);
   Node bind_logic(const Json& body, Level level, int location, int depth);
   Node bind_case(const Json& body, Level level, int location, int depth);
+  Node bind_truth(const Json& body, Level level, int location, int depth);
+  Node bind_choice(const std::string& name, const Json& args, Level level, int location, int depth);
+  Node bind_distinct_from(const Json& body, Level level, int location, int depth);
   Node bind_function(const Json& body, Level level, int location, int depth);
   Node bind_aggregate(const Json& body, int location, int depth);
   std::optional<Node> bind_parameter(const Json& node, int location);
@@ -137,6 +161,14 @@ class Binder {
   std::optional<std::size_t> selected_by_name(const Name& name, int location, const ValueOf& value_of,
                                               SeenNames& one_value) const;
   std::size_t output_of(const Json& node, int location);
+  /// Returns whether a node is the ALL of GROUP BY ALL or ORDER BY ALL.
+  [[nodiscard]] bool is_all(const Json& node) const {
+    return node.contains("ParamRef") && syntax_.alls.contains(location_of(node.at("ParamRef"), -1));
+  }
+  /// Returns a selected expression.
+  [[nodiscard]] const Json& selected(std::size_t target) const {
+    return syntax_.select.at("targetList").at(target).at("ResTarget").at("val");
+  }
   /// Returns the level of the expressions that the answer consists of.
   [[nodiscard]] Level level_of_outputs() const { return plan_.rows ? Level::rows : Level::outputs; }
   /// Returns a key or aggregate as answer.cpp passes it to the outputs: integers have 128 bits.
@@ -156,6 +188,9 @@ class Binder {
   // subexpressions are looked up among the keys. Without these maps, subexpressions would be bound again at each level.
   std::unordered_map<const Json*, Node> bound_;
   std::unordered_map<const Expression*, int> keys_;
+  bool has_aggregates_ = false;
+  bool is_distinct_ = false;        ///< SELECT DISTINCT: the keys are the selected columns
+  std::set<const Json*> expanded_;  ///< selected expressions that replace their names at the moment
   Contents contents_;
 
   /// The parameters of a lambda: an element of a list, and its position.

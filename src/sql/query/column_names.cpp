@@ -18,6 +18,9 @@ std::string name_of(const Json& target) {
   if (tag == "ColumnRef" && body.at("fields").back().contains("String")) return string_of(body.at("fields").back());
   if (tag == "FuncCall") return function_name(body);
   if (tag == "CaseExpr") return "case";
+  if (tag == "CoalesceExpr") return "coalesce";
+  if (tag == "MinMaxExpr") return body.value("op", "") == "IS_GREATEST" ? "greatest" : "least";
+  if (tag == "A_Expr" && body.value("kind", "") == "AEXPR_NULLIF") return "nullif";
   return "?column?";  // the name that PostgreSQL uses
 }
 
@@ -29,16 +32,7 @@ const Json& range_of(const std::string& sql, const Json& select) {
   }
   const Json& from = select.at("fromClause");
   require_one_table(sql, from);
-  const Json& range = from.at(0).at("RangeVar");
-  if (range.contains("schemaname")) {
-    std::string path;
-    for (const char* field : {"catalogname", "schemaname", "relname"}) {
-      if (range.contains(field)) path += (path.empty() ? "" : ".") + range.value(field, "");
-    }
-    refuse(sql, location_of(range, 0), Code::unsupported_sql,
-           fmt::format("table names cannot have a schema; write a file name in single quotes: FROM '{}'", path));
-  }
-  return range;
+  return from.at(0).at("RangeVar");
 }
 
 ColumnNames::ColumnNames(const std::string& sql, const Syntax& syntax, const std::string& table,
@@ -53,13 +47,16 @@ ColumnNames::ColumnNames(const std::string& sql, const Syntax& syntax, const std
     callable_.add(alias.value("aliasname", ""));
   }
   if (!range.contains("alias") && syntax_.path.empty()) callable_.add(range.value("relname", ""));
-  for (const Json& item : select.at("targetList")) {
-    const Json& target = item.at("ResTarget");
+  schema_ = range.value("schemaname", "");
+  const Json& targets = select.at("targetList");
+  for (std::size_t place = 0; place < targets.size(); ++place) {
+    const Json& target = targets[place].at("ResTarget");
     if (!is_star(target.at("val"))) {
       selected_.add(name_of(target));
     } else {
       for (const Field& field : fields) selected_.add(field.name);
     }
+    targets_.resize(selected_.size(), place);
   }
 }
 
@@ -113,7 +110,8 @@ void ColumnNames::require_table_of_star(const Json& body, int location) const {
 std::size_t ColumnNames::column_of(const Json& body, int location) const {
   const Json& fields = body.at("fields");
   if (fields.back().contains("A_Star")) refuse(location, "* is only allowed after SELECT and in COUNT(*)");
-  const std::vector<Name> names = names_of(fields, location);
+  std::vector<Name> names = names_of(fields, location);
+  if (names.size() > 2 && !schema_.empty() && may_mean(names[0], schema_)) names.erase(names.begin());
   if (names.size() > 1) require_table(names, location);
   if (names.size() > 2) refuse_expression(sql_, "A_Indirection", location);
   const Name& name = names.back();

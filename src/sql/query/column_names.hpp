@@ -32,6 +32,8 @@ class ColumnNames {
   [[nodiscard]] std::optional<Name> plain_name(const Json& node) const;
   [[nodiscard]] const Names& of_table() const { return columns_; }
   [[nodiscard]] const Names& selected() const { return selected_; }
+  /// Returns the place after SELECT of the expression with that selected name. Several names belong to *.
+  [[nodiscard]] std::size_t target_of(std::size_t selected) const { return targets_[selected]; }
 
  private:
   [[noreturn]] void refuse(int location, const std::string& what, Code code = Code::unsupported_sql) const {
@@ -46,7 +48,9 @@ class ColumnNames {
   const std::vector<Field>& fields_;
   Names columns_;   ///< columns of the table
   Names selected_;  ///< names of the query's outputs
-  Names callable_;  ///< names of the table that may precede a column
+  std::vector<std::size_t> targets_;
+  std::string schema_;  ///< of the table's name; usually empty
+  Names callable_;      ///< names of the table that may precede a column
 };
 
 }  // namespace upsweep::query

@@ -71,8 +71,9 @@ void put_keys(std::size_t which, std::span<const GroupAt> groups, GroupColumn& c
 
 std::set<int> wanted_columns(const QueryPlan& plan) {
   std::vector<Node> outputs;
-  outputs.reserve(plan.outputs.size());
+  outputs.reserve(plan.outputs.size() + 1);
   for (const Output& output : plan.outputs) outputs.push_back(output.value);
+  if (plan.having) outputs.push_back(plan.having);
   return columns_of(outputs);
 }
 

@@ -81,6 +81,7 @@ struct QueryPlan {
   std::vector<Aggregate> aggregates;
   std::vector<Output> outputs;  ///< the columns of the answer, then those that only ORDER BY uses
   std::size_t selected = 0;     ///< number of columns of the answer
+  Node having;  ///< a condition on keys and aggregates: the answer has only groups for which it is true; null: all
   std::vector<OrderTerm> order;
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< no later rows are needed: OFFSET plus LIMIT
   std::int64_t offset = 0;                                        ///< number of first rows that the answer omits

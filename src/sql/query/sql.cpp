@@ -67,6 +67,7 @@ class Rewriter {
       shorten(tokens_[i]);
       if (is_file(i)) replace_path(i, syntax);
       replace_lambda(i, syntax);
+      replace_all(i, syntax);
       follow(i);
       // interval '90' day (3): removes the digits of the unit, which the standard allows and which have no effect.
       if (is_word(i, "interval") && is(i + 1, Token::string) && is(i + 2, Token::word) && is_symbol(i + 3, '(') &&
@@ -298,6 +299,18 @@ class Rewriter {
     }
     replace(begin, tokens_[is_keyword ? end : end + 1].end, "_=>");
     syntax.lambdas.emplace(static_cast<int>(begin), std::move(names));
+  }
+  /// Replaces the ALL of GROUP BY ALL and ORDER BY ALL, which PostgreSQL lacks, by a parameter.
+  void replace_all(std::size_t i, Syntax& syntax) {
+    constexpr std::string_view kAfter[] = {"having", "window", "order", "limit", "offset",
+                                           "fetch",  "asc",    "desc",  "nulls"};
+    const bool is_of_clause =
+        i > 1 && is_word(i, "all") && is_word(i - 1, "by") && (is_word(i - 2, "group") || is_word(i - 2, "order"));
+    const bool is_alone = !is(i + 1, Token::word) || std::any_of(std::begin(kAfter), std::end(kAfter),
+                                                                 [&](auto word) { return is_word(i + 1, word); });
+    if (!is_of_clause || !is_alone) return;
+    replace(tokens_[i].begin, tokens_[i].end, "$1");
+    syntax.alls.insert(static_cast<int>(tokens_[i].begin));
   }
   /// Replaces bytes by a text that is not longer, padded with blanks.
   void replace(std::size_t begin, std::size_t end, const std::string& text) {

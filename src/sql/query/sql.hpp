@@ -28,7 +28,13 @@ struct Syntax {
   } columns;
   /// The parameters of lambdas, by the byte where a lambda begins, which is the location of its NamedArgExpr.
   std::map<int, std::vector<Name>> lambdas;
+  /// The bytes of ALL in GROUP BY ALL and ORDER BY ALL, where the tree has a ParamRef.
+  std::set<int> alls;
 };
+
+/// Returns a query that begins with FROM in PostgreSQL's order, SELECT … FROM …, and any other text unchanged. Without
+/// SELECT, such a query selects *.
+std::string select_first(std::string sql);
 
 /// Parses a query. Throws Error bad_sql, unsupported_sql.
 Syntax parse(const std::string& sql);
