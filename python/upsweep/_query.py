@@ -271,7 +271,7 @@ def query(
     ValueError
         Invalid SQL, with a caret under its position (`code` "bad_sql"); an unknown table or column.
     NotImplementedError
-        SQL that upsweep does not support: joins, subqueries, DISTINCT, HAVING, most functions.
+        SQL that upsweep does not support: joins, subqueries, COUNT(DISTINCT), most functions.
     TypeError
         A column that the query names has an unsupported type; an argument is not a table.
     OverflowError, ZeroDivisionError

@@ -302,8 +302,6 @@ def test_reducers_of_lists_alone(upsweep):
 @pytest.mark.parametrize(
     "sql, words",
     [
-        ("FROM 't.csv'", "a query begins with SELECT, not with FROM: SELECT COUNT(*) FROM 't.csv'"),
-        ("from 't.csv' SELECT COUNT(*)", "a query begins with SELECT, not with from: SELECT COUNT(*) FROM 't.csv'"),
         ("'t.csv'", "a query begins with SELECT, not with 't.csv': SELECT COUNT(*) FROM 't.csv'"),
         ("t.csv", "a query begins with SELECT, not with t: SELECT COUNT(*) FROM 'FILE'"),
         ("SELEC SUM(a) FROM 't.csv'", "a query begins with SELECT, not with SELEC"),
@@ -313,7 +311,7 @@ def test_reducers_of_lists_alone(upsweep):
         ("SELECT `a`, COUNT(*) FROM 't.csv' GROUP BY `a`", 'write a name in double quotes, not in backticks: "a"'),
         ("SELECT SUM(t.a) FROM 't.csv'", "the query has no table 't': omit the table name, or name the table with AS t"),
         ("SELECT COUNT(*) FROM 't.csv' WHERE s = \"x\"", "if it is text, write it in single quotes: 'x'"),
-        ("SELECT COUNT() FROM 't.csv'", "count() takes one expression, or *"),
+        ("SELECT COUNT(a, b) FROM 't.csv'", "count() takes one expression, or *"),
         ("SELECT SUM() FROM 't.csv'", "sum() takes one expression\n"),
         ("SELECT COUNT(*) FROM 't.csv' WHERE a = '1'", "= is not defined between integer and text: write the number without quotes"),
         ("SELECT SUM(s) FROM 't.csv'", "sum() is not defined for text, as column 's' is"),

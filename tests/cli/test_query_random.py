@@ -213,7 +213,8 @@ class Maker:
         kind = kind or self.rng.choice(["integer", "integer", "decimal", "decimal", "real"])
         if depth <= 0 or self.rng.random() < 0.25:
             return self.leaf(kind)
-        return getattr(self, self.rng.choice(["arithmetic"] * 6 + ["quotient", "case", "negative", "call"]))(depth, kind)
+        ways = ["arithmetic"] * 6 + ["quotient", "case", "negative", "call", "choice"]
+        return getattr(self, self.rng.choice(ways))(depth, kind)
 
     def part_of(self, depth, kind):
         """Makes an operand such that the result has this kind."""
@@ -268,6 +269,17 @@ class Maker:
             arms[-1] = f"ELSE {{{2 * len(tests) - 1}}}"
         return join(kind, f"(CASE {' '.join(arms)} END)", *tests, *values, scale=scale)
 
+    def choice(self, depth, kind):
+        """Makes a choice between numbers of one kind."""
+        form, least, most = self.rng.choice(
+            [("COALESCE", 1, 3), ("GREATEST", 2, 3), ("LEAST", 2, 3), ("NULLIF", 2, 2), ("IFNULL", 2, 2)]
+        )
+        values = [self.number(depth - 1, kind) for _ in range(self.rng.randint(least, most))]
+        if form == "NULLIF" and kind == "decimal":  # its scale is that of the first, which aligned() would change
+            return values[0]
+        scale = max(value.scale for value in values)
+        return join(kind, f"{form}({', '.join(['{}'] * len(values))})", *aligned(values), scale=scale)
+
     def condition(self, depth):
         rng = self.rng
         if depth > 0 and rng.random() < 0.5:
@@ -278,7 +290,7 @@ class Maker:
         return join(
             "boolean",
             "({})",
-            getattr(self, rng.choice(["compare"] * 4 + ["between", "among", "null_test", "flag"]))(depth),
+            getattr(self, rng.choice(["compare"] * 4 + ["between", "among", "null_test", "flag", "distinct", "truth"]))(depth),
         )
 
     def pair_kinds(self):
@@ -356,6 +368,18 @@ class Maker:
         what = self.condition(depth - 1) if kind == "boolean" else self.value(kind, depth)
         return join("boolean", self.rng.choice(["({}) IS NULL", "({}) IS NOT NULL"]), what)
 
+    def distinct(self, depth):
+        first, second, _ = self.pair_kinds()
+        left = self.value(first, depth)
+        right = self.word() if second == "text" else self.value(second, depth)
+        return join(
+            "boolean", self.rng.choice(["{} IS DISTINCT FROM {}", "{} IS NOT DISTINCT FROM {}"]), *aligned([left, right])
+        )
+
+    def truth(self, depth):
+        form = f"({{}}) IS {self.rng.choice(['', 'NOT '])}{self.rng.choice(['TRUE', 'FALSE'])}"
+        return join("boolean", form, self.condition(depth - 1))
+
     def flag(self, _depth):
         return self.leaf("boolean")
 
@@ -364,15 +388,25 @@ class Maker:
     def aggregate(self):
         """Makes what is selected, and how to compare it: plain, exact_avg, real_sum, real."""
         rng = self.rng
-        function = rng.choice(["SUM", "SUM", "SUM", "COUNT", "COUNT(*)", "MIN", "MAX", "AVG", "AVG", "BOTH"])
+        function = rng.choice(["SUM", "SUM", "SUM", "COUNT", "COUNT(*)", "MIN", "MAX", "AVG", "AVG", "BOTH", "BOOL"])
+        filtered = [self.condition(1)] if rng.random() < 0.25 else []
+        kept = " FILTER (WHERE {})" if filtered else ""
         if function == "COUNT(*)":
-            return same("integer", "COUNT(*)"), "plain"
+            return join("integer", "COUNT(*)" + kept, *filtered), "plain"
         if function == "COUNT":
             kind = rng.choice([*NUMBERS, "date", "text", "boolean"])
-            return join("integer", "COUNT({})", self.condition(1) if kind == "boolean" else self.value(kind, 2)), "plain"
+            what = self.condition(1) if kind == "boolean" else self.value(kind, 2)
+            return join("integer", "COUNT({})" + kept, what, *filtered), "plain"
+        if function == "BOOL":
+            name = rng.choice(["BOOL_AND", "BOOL_OR", "COUNT_IF"])
+            kind = "integer" if name == "COUNT_IF" else "boolean"
+            made = join(kind, f"{name}({{}}){kept}", self.condition(1), *filtered)
+            if kind == "integer":  # DuckDB has NULL without rows
+                made = made._replace(wide=f"COALESCE({made.wide}, 0)", narrow=f"COALESCE({made.narrow}, 0)")
+            return made, "plain"
         if function in ("MIN", "MAX"):
-            kind = rng.choice([*NUMBERS, "date", "text"])
-            return join(kind, function + "({})", self.value(kind, 2)), "plain"
+            kind = rng.choice([*NUMBERS, "date", *([] if filtered else ["text"])])
+            return join(kind, f"{function}({{}}){kept}", self.value(kind, 2), *filtered), "plain"
         if function == "BOTH":
             return self.outer()
         inner = self.number(rng.randint(0, 3))
@@ -407,6 +441,13 @@ class Maker:
             return join("boolean", form, left, right), "plain"
         return join(widest(left.kind, right.kind), form, left, right), "plain"
 
+    def having(self):
+        """Makes a condition on groups."""
+        left = self.exact_aggregate()
+        right = self.exact_aggregate() if self.rng.random() < 0.5 else self.integer_literal()
+        sign = self.rng.choice(["<", ">=", "<>", "IS DISTINCT FROM"])
+        return join("boolean", f"{{}} {sign} {{}}", *aligned([left, right]))
+
     def key(self):
         rng = self.rng
         choice = rng.choice(["k", "day", "s", "t", "b", "k", "s", "p", "e", "c", "dd"])
@@ -436,17 +477,19 @@ def make_rows_query(rng):
         columns.append(Column(sql, "plain", f"a{i}"))
     where = make.condition(rng.randint(0, 3)) if rng.random() < 0.7 else None
     order = []
-    if rng.random() < 0.6:  # by all columns: rows that are equal in all of them are interchangeable
+    distinct = rng.random() < 0.25
+    if distinct or rng.random() < 0.6:  # by all columns: rows that are equal in all of them are interchangeable
         names = [column.name for column in columns]
         order = [same("", name) for name in rng.sample(names, len(names))]
-        if rng.random() < 0.4:
+        if not distinct and rng.random() < 0.4:
             order.insert(0, join("integer", "({} + 0)", make.number(1, "integer")))
     ways = [rng.choice(["", " DESC"]) + rng.choice(["", " NULLS FIRST", " NULLS LAST"]) for _ in order]
     tail = f" LIMIT {rng.choice([0, 1, 2, 5, 100, 4000])}" if rng.random() < 0.4 else ""
     tail += f" OFFSET {rng.choice([0, 1, 3, 50])}" if rng.random() < 0.3 else ""
     texts = []
     for dialect in (1, 2, 3):
-        sql = f"SELECT {', '.join(f'{column.sql[dialect]} AS {column.name}' for column in columns)} FROM 't.parquet'"
+        selected = ", ".join(f"{column.sql[dialect]} AS {column.name}" for column in columns)
+        sql = f"SELECT {'DISTINCT ' if distinct else ''}{selected} FROM 't.parquet'"
         sql += f" WHERE {where[dialect]}" if where else ""
         if order:
             sql += " ORDER BY " + ", ".join(f"{term[dialect]}{way}" for term, way in zip(order, ways, strict=True))
@@ -482,6 +525,7 @@ def make_query(rng):
         ordered = True
     if (ordered or not keys) and rng.random() < 0.3:
         tail += f" LIMIT {rng.choice([0, 1, 2, 5, 100])}"
+    having = make.having() if rng.random() < 0.3 else None
     if rng.random() < 0.2:
         grouped = [str(shown.index(column) + 1) for column in columns if column.name[0] == "k"]
     else:
@@ -494,6 +538,8 @@ def make_query(rng):
             sql += f" WHERE {where[dialect]}"
         if keys:
             sql += " GROUP BY " + ", ".join(grouped or [key[dialect] for key in keys])
+        if having:
+            sql += f" HAVING {having[dialect]}"
         texts.append(sql + tail)
     return shown, *texts, ordered
 

@@ -119,8 +119,8 @@ def test_what_cannot_be_computed():
     with pytest.raises(MemoryError, match="LIMIT"):
         upsweep.query("SELECT * FROM t", t={"x": np.arange(1_000_000)}, memory="2MB")
     assert upsweep.query("SELECT x FROM t", t=columns, device="auto").rung == "cpu.blocks"
-    with pytest.raises(NotImplementedError, match="DISTINCT is not supported"):
-        upsweep.query("SELECT DISTINCT x FROM t", t=columns)
+    with pytest.raises(NotImplementedError, match="DISTINCT ON is not supported"):
+        upsweep.query("SELECT DISTINCT ON (x) x FROM t", t=columns)
 
 
 def test_values_keep_their_kinds():

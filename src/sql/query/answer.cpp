@@ -42,8 +42,8 @@ constexpr std::int64_t kAnswerUnit = std::int64_t{tuning::kAnswer.blocks} * kBlo
 /// The answer does not depend on the chunks.
 ///
 /// Without LIMIT, all rows are kept. With ORDER BY and LIMIT, at most twice the limit is kept at a time; then the last
-/// half is dropped. With LIMIT only, the groups are kept instead, so that no other groups are computed. With HAVING, its
-/// condition is computed for all groups, and the outputs are computed for the groups that it keeps.
+/// half is dropped. With LIMIT only, the groups are kept instead, so that no other groups are computed. HAVING is
+/// computed for all groups, and then the outputs are computed for the groups that it keeps.
 class AnswerMaker {
  public:
   /// `most_bytes`: the memory for rows and for the bytes in use that `others` returns; 0: no limit.
@@ -83,7 +83,7 @@ class AnswerMaker {
     const Totals::View view{&groups, {}};
     const std::vector<Field> fields = fields_of(plan_, {&view, 1});
     Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
-    AnswerChunk rows = keeps_first_ ? empty_chunk() : empty_chunk(static_cast<std::size_t>(range.count()));
+    AnswerChunk rows = keeps_all_groups() ? empty_chunk(static_cast<std::size_t>(range.count())) : empty_chunk();
     std::vector<GroupAt> block;
     std::vector<std::uint64_t> places;
     for (std::int64_t first = range.first; first < range.end; first += kBlock) {
@@ -100,7 +100,8 @@ class AnswerMaker {
   }
 
   /// Adds all groups of these views, in the order of their first rows. This becomes the order of the answer's rows.
-  /// There must be no HAVING. Returns false if memory cannot hold all rows in addition to the groups. `pause` is that of answer_of().
+  /// There must be no HAVING. Returns false if memory cannot hold all rows in addition to the groups. `pause` is that
+  /// of answer_of().
   bool add_in_order(std::span<const Totals::View> views, int threads, const std::function<void()>& pause) {
     std::vector<std::int64_t> counts;
     for (const Totals::View& view : views) counts.push_back(view.groups->count());

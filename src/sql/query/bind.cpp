@@ -127,7 +127,7 @@ void Binder::bind_distinct(const Json& select) {
     if (is_of_columns && !is_star(value)) add_key(bind(value, Level::rows, 0), first_location(value));
     has_columns = has_columns || is_of_columns;
   }
-  if (!has_columns) refuse(first_location(targets), "SELECT DISTINCT needs a column of the table");
+  if (!has_columns) add_key(rows_.exact(1, {ValueKind::integer}, 0), 0);  // all rows are equal
 }
 
 void Binder::bind_having(const Json& select) {
@@ -337,6 +337,10 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
   if (depth > kDeepest) refuse(location, fmt::format("the expression has more than {} nested operators", kDeepest));
   if (const Json* const meant = level == Level::elements ? nullptr : meant_by(node);
       meant != nullptr && expanded_.insert(meant).second) {
+    if (level == Level::rows && contents_.has_aggregate(*meant)) {
+      refuse(location, "this selected column is an aggregate: its name can be used in SELECT, HAVING and ORDER BY",
+             Code::bad_sql);
+    }
     Node value = bind(*meant, level, depth + 1);
     expanded_.erase(meant);
     return value;
@@ -432,7 +436,7 @@ Node Binder::bind_column(const Json& body, Level level, int location) {
   if (level == Level::outputs) {
     const std::string& column = fields_[names_.column_of(body, location)].name;
     refuse(location,
-           is_distinct_ ? fmt::format("with SELECT DISTINCT, ORDER BY takes selected expressions: select '{}' too, or "
+           is_distinct_ ? fmt::format("with SELECT DISTINCT, ORDER BY takes selected expressions: also select '{}', or "
                                       "leave out DISTINCT",
                                       column)
                         : fmt::format("column '{}' must appear in GROUP BY or inside an aggregate function", column),

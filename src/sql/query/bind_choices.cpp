@@ -34,7 +34,7 @@ Node coalesced(Builder& make, const std::vector<Node>& values, int location) {
   return args.size() == 1 ? args[0] : make.choose(std::move(args), location);
 }
 
-/// The greatest or the least of two values; the other one if one is NULL.
+/// The maximum or minimum of two values; the other one if one is NULL.
 Node extreme(Builder& make, const Node& a, const Node& b, const char* precedes, int location) {
   if (is_null_literal(a)) return b;
   if (is_null_literal(b)) return a;
@@ -54,7 +54,7 @@ Node true_or_null(Builder& make, const Node& condition, int location) {
   return make.choose({condition, make.exact(1, kBoolean, location), make.null(location)}, location);
 }
 
-/// Binds coalesce, nullif, greatest, least, and the functions of is_choice().
+/// Binds COALESCE, NULLIF, GREATEST, LEAST, and the functions of is_choice().
 Node Binder::bind_choice(const std::string& name, const Json& args, Level level, int location, int depth) {
   Builder& make = builder(level);
   std::vector<Node> values;

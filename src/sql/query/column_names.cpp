@@ -134,8 +134,7 @@ std::size_t ColumnNames::column_of(const Json& body, int location) const {
   const bool is_alias = std::any_of(targets.begin(), targets.end(), [&](const Json& target) {
     return may_mean(name, target.at("ResTarget").value("name", ""));
   });
-  if (is_alias)
-    hints += fmt::format("the selected column '{}' can only be used in GROUP BY and ORDER BY, by itself; ", name.text);
+  if (is_alias) hints += fmt::format("its own name cannot be used in the selected column '{}'; ", name.text);
   // The columns are listed last, because there may be many.
   const std::string all = fields_.empty() ? "it has no columns" : "its columns are: " + names_of_columns(fields_);
   refuse(location, fmt::format("{} has no column '{}'; {}{}", table_, name.text, hints, all), Code::unknown_column);

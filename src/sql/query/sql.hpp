@@ -33,7 +33,7 @@ struct Syntax {
 };
 
 /// Returns a query that begins with FROM in PostgreSQL's order, SELECT … FROM …, and any other text unchanged. Without
-/// SELECT, such a query selects *.
+/// the word SELECT, such a query selects *.
 std::string select_first(std::string sql);
 
 /// Parses a query. Throws Error bad_sql, unsupported_sql.
