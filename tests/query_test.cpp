@@ -421,7 +421,8 @@ TEST(Functions, AreRefusedWhereTheyAreNotDefined) {
       {"ABS(x) OVER ()", Code::unsupported_sql, "abs() is not an aggregate function: OVER is not supported"},
       {"ABS(SUM(x))", Code::unsupported_sql, "sum() is an aggregate"},
       {"NOSUCH(x)", Code::unsupported_sql,
-       "nosuch() is not supported: the aggregate functions are SUM, COUNT, COUNT_IF, MIN, MAX, AVG, BOOL_AND and BOOL_OR, the other functions "
+       "nosuch() is not supported: the aggregate functions are SUM, COUNT, COUNT_IF, MIN, MAX, AVG, BOOL_AND and "
+       "BOOL_OR, the other functions "
        "ABS, "}};
   for (const auto& [call, code, message] : all) {
     const Failure failed = failure(fmt::format("SELECT MIN({}) FROM t", call), t);

@@ -224,7 +224,9 @@ def test_what_is_moved_is_said_by_what_moves():
             with pytest.raises(TypeError, match=f"^{name}: integers are needed, not {kind}"):
                 call(value)
         if kind.startswith(("list", "an array")):
-            with pytest.raises(TypeError, match="^keys: numbers, booleans, dates, times or text are needed, not (list|Python objects)"):
+            with pytest.raises(
+                TypeError, match="^keys: numbers, booleans, dates, times or text are needed, not (list|Python objects)"
+            ):
                 upsweep.group_by(value, x)
         with pytest.raises(TypeError, match=f"^mask: booleans are needed, not {kind}$"):
             upsweep.select(value, x)
