@@ -1612,6 +1612,18 @@ def test_groups_that_are_kept(upsweep, arrow):
     refused(upsweep, "division_by_zero", f"SELECT k FROM {PATH} GROUP BY k HAVING 1 / (COUNT(*) - 2) > 0")
 
 
+def test_several_choices_in_one_query(upsweep, arrow):
+    upsweep.table("t.parquet", {"x": [1, 2, None], "y": [5, None, 7]})
+    selected = [
+        ("NULLIF(x, 1)", [None, 2, None]), ("NULLIF(y, 7)", [5, None, None]), ("NULLIF(2, x)", [2, None, 2]),
+        ("IFNULL(x, 0)", [1, 2, 0]), ("IFNULL(y, -1)", [5, -1, 7]), ("IF(x > 1, y, 3)", [3, None, 3]),
+        ("IF(y > 5, x, 4)", [4, 4, None]), ("COALESCE(x, y)", [1, 2, 7]), ("COALESCE(y, x)", [5, 2, 7]),
+        ("GREATEST(x, y)", [5, 2, 7]), ("LEAST(y, x, 2)", [1, 2, 2]),
+    ]  # fmt: skip
+    found = rows(upsweep, f"SELECT {', '.join(sql for sql, _ in selected)} FROM {PATH}")
+    assert [list(column) for column in zip(*found, strict=True)] == [values for _, values in selected]
+
+
 def test_distinct_rows(few):
     assert rows(few, f"SELECT DISTINCT k FROM {PATH} ORDER BY k") == rows(few, f"SELECT k FROM {PATH} GROUP BY k ORDER BY k")
     assert rows(few, f"SELECT DISTINCT 5 FROM {PATH}") == [[5]]

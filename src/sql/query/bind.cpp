@@ -331,6 +331,12 @@ Node Binder::bind(const Json& node, Level level, int depth) {
   return bound_.emplace(&node, bind_new(node, level, depth)).first->second;
 }
 
+std::vector<Node> Binder::bind_all(const Json& nodes, Level level, int depth) {
+  std::vector<Node> bound;
+  for (const Json& node : nodes) bound.push_back(bind(node, level, depth));
+  return bound;
+}
+
 Node Binder::bind_new(const Json& node, Level level, int depth) {
   const auto [tag, body] = tagged(node);
   const int location = location_of(body, first_location(node));
@@ -360,10 +366,10 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
   if (tag == "BoolExpr") return bind_logic(body, level, location, depth);
   if (tag == "CaseExpr") return bind_case(body, level, location, depth);
   if (tag == "BooleanTest") return bind_truth(body, level, location, depth);
-  if (tag == "CoalesceExpr") return bind_choice("coalesce", body.at("args"), level, location, depth);
+  if (tag == "CoalesceExpr") return choice("coalesce", bind_all(body.at("args"), level, depth + 1), level, location);
   if (tag == "MinMaxExpr") {
     const char* const name = body.value("op", "") == "IS_GREATEST" ? "greatest" : "least";
-    return bind_choice(name, body.at("args"), level, location, depth);
+    return choice(name, bind_all(body.at("args"), level, depth + 1), level, location);
   }
   if (tag == "NullTest") {
     const Node test = builder(level).is_null(bind(body.at("arg"), level, depth + 1), location);
@@ -521,7 +527,8 @@ Node Binder::bind_operator(const Json& body, Level level, int location, int dept
   if (kind.find("BETWEEN") != std::string::npos) return bind_between(body, kind, level, location, depth);
   if (kind == "AEXPR_DISTINCT" || kind == "AEXPR_NOT_DISTINCT") return bind_distinct_from(body, level, location, depth);
   if (kind == "AEXPR_NULLIF") {
-    return bind_choice("nullif", Json::array({body.at("lexpr"), body.at("rexpr")}), level, location, depth);
+    const Node value = bind(body.at("lexpr"), level, depth + 1);
+    return choice("nullif", {value, bind(body.at("rexpr"), level, depth + 1)}, level, location);
   }
   const std::string symbol = string_of(body.at("name").back());
   Builder& make = builder(level);
@@ -620,15 +627,15 @@ Node Binder::bind_function(const Json& body, Level level, int location, int dept
   const std::string name = function_name(body);
   if (is_choice(name)) {
     require_scalar_call(sql_, body, location);
-    return bind_choice(name, body.value("args", Json::array()), level, location, depth);
+    std::vector<Node> values;
+    if (body.contains("args")) values = bind_all(body.at("args"), level, depth + 1);
+    return choice(name, std::move(values), level, location);
   }
   const int function = expression::function_named(name);
   if (function < 0) refuse_function(sql_, name, location);
   require_scalar_call(sql_, body, location);
   std::vector<Node> args;
-  if (body.contains("args")) {
-    for (const Json& arg : body.at("args")) args.push_back(bind(arg, level, depth + 1));
-  }
+  if (body.contains("args")) args = bind_all(body.at("args"), level, depth + 1);
   return builder(level).call(function, std::move(args), location);
 }
 

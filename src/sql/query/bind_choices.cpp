@@ -54,11 +54,9 @@ Node true_or_null(Builder& make, const Node& condition, int location) {
   return make.choose({condition, make.exact(1, kBoolean, location), make.null(location)}, location);
 }
 
-/// Binds COALESCE, NULLIF, GREATEST, LEAST, and the functions of is_choice().
-Node Binder::bind_choice(const std::string& name, const Json& args, Level level, int location, int depth) {
+/// Makes COALESCE, NULLIF, GREATEST, LEAST, and the functions of is_choice().
+Node Binder::choice(const std::string& name, std::vector<Node> values, Level level, int location) {
   Builder& make = builder(level);
-  std::vector<Node> values;
-  for (const Json& arg : args) values.push_back(bind(arg, level, depth + 1));
   const auto require_count = [&](std::size_t count) {
     if (values.size() == count) return;
     refuse(location, fmt::format("{}() takes {} arguments, not {}", name, count, values.size()), Code::bad_sql);

@@ -125,7 +125,9 @@ class Binder {
   void require_few(const Json& list, const char* clause) const;
   void require_few_nodes(int location) const;
 
+  /// The node must be part of the query's tree, because results are kept by its address.
   Node bind(const Json& node, Level level, int depth);
+  std::vector<Node> bind_all(const Json& nodes, Level level, int depth);
   Node bind_new(const Json& node, Level level, int depth);
   Node bind_column(const Json& body, Level level, int location);
   [[nodiscard]] const Json* meant_by(const Json& node) const;
@@ -137,7 +139,7 @@ class Binder {
   Node bind_logic(const Json& body, Level level, int location, int depth);
   Node bind_case(const Json& body, Level level, int location, int depth);
   Node bind_truth(const Json& body, Level level, int location, int depth);
-  Node bind_choice(const std::string& name, const Json& args, Level level, int location, int depth);
+  Node choice(const std::string& name, std::vector<Node> values, Level level, int location);
   Node bind_distinct_from(const Json& body, Level level, int location, int depth);
   Node bind_function(const Json& body, Level level, int location, int depth);
   Node bind_aggregate(const Json& body, int location, int depth);
