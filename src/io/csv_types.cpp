@@ -183,8 +183,8 @@ std::string_view ColumnShape::conflict() const {
     }
     if (has(CellKind::timestamp) && zoned_ && (unzoned_ || has(CellKind::date)))
       return "timestamps are with and without an offset from UTC";
+    if (far_ && digits_ > 6) return "timestamps with nanoseconds are outside the years 1678 to 2261";
   }
-  if (far_ && digits_ > 6) return "timestamps with nanoseconds are outside the years 1678 to 2261";
   if (all != "numbers") return {};
   if (currency_ == kSeveral) return "numbers have several currencies";
   if (has(CellKind::percent) && (are_integers || are_reals || has(CellKind::decimal)))
